@@ -1,0 +1,263 @@
+//! The command line as clap types. Doc comments here are the help that users read.
+
+mod run;
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+pub use run::{EngineChoice, MountArg, NetworkArg, OnExit, RunArgs};
+
+use crate::error::Kind;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Run a command or a coding agent over your repository without letting it touch the repository.
+///
+/// The repository is mounted read-only, a writable overlay lies on top. When the command ends you
+/// look at what changed and keep it, or throw it away.
+#[derive(Debug, Parser)]
+#[command(name = "cowbox", version, styles = STYLES, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "Examples:
+  cowbox run                              a shell over this repository
+  cowbox run -- make test                 one command
+  cowbox run --network none -- ./agent    without network
+  cowbox diff --name-status               what the last session changed
+  cowbox discard                          throw it away")]
+pub struct Cli {
+    /// What every verb takes.
+    #[command(flatten)]
+    pub global: GlobalArgs,
+    /// The verb.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// Options of every verb.
+#[derive(Args, Clone, Debug)]
+pub struct GlobalArgs {
+    /// Say nothing but errors and warnings
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more; twice for every engine call
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: ColorChoice,
+    /// Never ask: fail where a question would be needed
+    #[arg(long, global = true)]
+    pub no_input: bool,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The verbs, the common ones first.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run a command in a new session over this repository
+    Run(Box<RunArgs>),
+    /// Show what a session changed
+    Diff(DiffArgs),
+    /// Throw the changes of a session away
+    Discard(DiscardArgs),
+    /// List the sessions of this repository
+    Ls(LsArgs),
+    /// Show one session in full
+    Show(ShowArgs),
+    /// Run another command in a live session
+    Exec(ExecArgs),
+    /// Open a shell in a live session
+    Shell(ShellArgs),
+    /// Stop a live session and keep its changes
+    Stop(StopArgs),
+    /// Check engines and kernel by really trying them
+    Doctor(DoctorArgs),
+    /// Free space: discarded sessions and leftovers, never unapplied work
+    Gc(GcArgs),
+}
+
+/// Which repository a verb works on.
+#[derive(Args, Clone, Debug, Default)]
+pub struct RepoArgs {
+    /// Work as if started in DIR
+    #[arg(short = 'C', value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+}
+
+/// `diff`
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cowbox diff --name-status        one letter and one path a line
+  cowbox diff api-7k3q --json      everything, for scripts
+  cowbox diff --name-status -z     names of any bytes, ended by NUL")]
+pub struct DiffArgs {
+    /// Repository to look in.
+    #[command(flatten)]
+    pub repo: RepoArgs,
+    /// Session name, id or unique prefix; left out, the latest of this repository
+    pub session: Option<String>,
+    /// One letter and one path a line
+    #[arg(long, conflicts_with = "json")]
+    pub name_status: bool,
+    /// One JSON document (see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+    /// End each field with NUL instead of a new line, and do not quote names
+    #[arg(short = 'z', conflicts_with = "json")]
+    pub null: bool,
+    /// Exit with 1 if there are changes
+    #[arg(long)]
+    pub exit_code: bool,
+    /// Only these paths, relative to the repository's root
+    #[arg(last = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+}
+
+/// `discard`
+#[derive(Args, Debug)]
+pub struct DiscardArgs {
+    /// Repository to look in.
+    #[command(flatten)]
+    pub repo: RepoArgs,
+    /// Session name, id or unique prefix; left out, the latest of this repository
+    pub session: Option<String>,
+    /// Do not ask
+    #[arg(short, long)]
+    pub yes: bool,
+}
+
+/// `ls`
+#[derive(Args, Debug)]
+pub struct LsArgs {
+    /// Repository to look in.
+    #[command(flatten)]
+    pub repo: RepoArgs,
+    /// Sessions of every repository
+    #[arg(short, long)]
+    pub all: bool,
+    /// One JSON document (see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `show`
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    /// Repository to look in.
+    #[command(flatten)]
+    pub repo: RepoArgs,
+    /// Session name, id or unique prefix; left out, the latest of this repository
+    pub session: Option<String>,
+    /// One JSON document (see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `exec`
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  cowbox exec api-7k3q -- git status")]
+pub struct ExecArgs {
+    /// Repository to look in.
+    #[command(flatten)]
+    pub repo: RepoArgs,
+    /// Session name, id or unique prefix
+    pub session: String,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+/// `shell`
+#[derive(Args, Debug)]
+pub struct ShellArgs {
+    /// Repository to look in.
+    #[command(flatten)]
+    pub repo: RepoArgs,
+    /// Session name, id or unique prefix; left out, the latest of this repository
+    pub session: Option<String>,
+}
+
+/// `stop`
+#[derive(Args, Debug)]
+pub struct StopArgs {
+    /// Repository to look in.
+    #[command(flatten)]
+    pub repo: RepoArgs,
+    /// Session name, id or unique prefix; left out, the latest of this repository
+    pub session: Option<String>,
+}
+
+/// `doctor`
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// One JSON document (see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `gc`
+#[derive(Args, Debug)]
+pub struct GcArgs {
+    /// Only say what would be freed
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also remove stopped sessions with their unapplied changes
+    #[arg(long)]
+    pub force: bool,
+    /// One JSON document (see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Parses the arguments.
+pub fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(args)
+}
+
+/// The whole command, for generated documents.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Prints help or a usage error and gives its exit code. A verb that runs a command must not use 2,
+/// which could be the command's own: there a wrong usage is "failed before it started".
+pub fn report(refused: &clap::Error, args: &[OsString]) -> u8 {
+    let _ = refused.print();
+    if !refused.use_stderr() {
+        return 0;
+    }
+    let runs = args
+        .iter()
+        .skip(1)
+        .find(|a| !a.as_encoded_bytes().starts_with(b"-"))
+        .is_some_and(|verb| ["run", "exec", "shell"].iter().any(|v| verb == OsStr::new(v)));
+    if runs { Kind::NotStarted.exit_code() } else { Kind::Usage.exit_code() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        command().debug_assert();
+    }
+}

@@ -1,0 +1,131 @@
+//! What most verbs start from: the places, the store, the repo, and one session in its true state.
+
+use std::path::{Path, PathBuf};
+
+use crate::changes::{self, ChangeSet};
+use crate::cli::RepoArgs;
+use crate::engine::{self, Engine};
+use crate::error::{Error, Result, reason, show};
+use crate::repo::Repo;
+use crate::session::lock::Lock;
+use crate::session::{Session, State, Store, select};
+use crate::settings::Places;
+use crate::ui::Ui;
+
+/// Shared by the verbs.
+pub struct Context<'a> {
+    pub places: Places,
+    pub store: Store,
+    pub ui: &'a Ui,
+}
+
+impl<'a> Context<'a> {
+    pub fn new(ui: &'a Ui) -> Result<Self> {
+        let places = Places::find()?;
+        let store = Store::new(&places.state);
+        Ok(Self { places, store, ui })
+    }
+
+    /// The repo that the user stands in or names.
+    pub fn repo(&self, args: &RepoArgs) -> Result<Repo> {
+        let start = match &args.directory {
+            Some(dir) => dir.clone(),
+            None => {
+                std::env::current_dir().map_err(|e| Error::new(format!("cannot tell where we are: {}", reason(&e))))?
+            }
+        };
+        Repo::find(&start)
+    }
+
+    /// The session that was asked for, in its true state.
+    pub fn session(&self, wanted: Option<&str>, args: &RepoArgs) -> Result<Session> {
+        // With a name the repo does not matter, and it may not even exist any more.
+        let root = match wanted {
+            Some(_) => PathBuf::new(),
+            None => self.repo(args)?.root,
+        };
+        let mut session = select::find(&self.store, wanted, &root, self.ui)?;
+        self.reconcile(&mut session)?;
+        Ok(session)
+    }
+
+    /// A session that says it runs, with nobody holding its lock, lost its supervisor: to SIGKILL, a
+    /// crash, a reboot. What is left of it is ended, and its changes are kept.
+    pub fn reconcile(&self, session: &mut Session) -> Result<()> {
+        if matches!(session.record.state, State::Stopped | State::Discarded | State::Failed) {
+            return Ok(());
+        }
+        let Some(_lock) = session.try_lock()? else { return Ok(()) };
+        session.reload()?;
+        let next = match session.record.state {
+            State::Running => State::Stopped,
+            State::Preparing => State::Failed,
+            _ => return Ok(()),
+        };
+        self.engine(session)?.sweep(&session.record)?;
+        session.record.advance(next)?;
+        session.save()?;
+        self.ui.warn(&format!(
+            "session {} had lost its supervisor; it is {next} now and its changes are kept",
+            session.name()
+        ));
+        Ok(())
+    }
+
+    /// The engine of a session.
+    pub fn engine(&self, session: &Session) -> Result<Box<dyn Engine>> {
+        engine::of_session(&session.record, &self.places.cache)
+    }
+
+    /// The lock of a session that nobody runs.
+    pub fn lock(&self, session: &Session) -> Result<Lock> {
+        session.try_lock()?.ok_or_else(|| {
+            Error::new(format!("another cowbox is working on session {}", session.name()))
+                .hint(format!("wait for it, or stop it with `cowbox stop {}`", session.name()))
+        })
+    }
+
+    /// What a session changed, whatever ids its files have.
+    pub fn changes(&self, session: &Session) -> Result<ChangeSet> {
+        self.with_access(session, || changes::read::read(&session.upper(), &session.record.repo.0))
+    }
+
+    /// Runs a reader; where it is refused for want of rights, gets them and runs it again.
+    pub fn with_access<T>(
+        &self,
+        session: &Session,
+        read: impl Fn() -> Result<T, changes::read::Unreadable>,
+    ) -> Result<T> {
+        let failed = |e: changes::read::Unreadable| {
+            Error::new(format!("cannot read {} of session {}: {}", show(&e.path), session.name(), reason(&e.source)))
+        };
+        match read() {
+            Err(e) if e.needs_access() && session.record.state != State::Running => {
+                self.engine(session)?.reclaim(&session.record, session.dir())?;
+                read().map_err(failed)
+            }
+            other => other.map_err(failed),
+        }
+    }
+
+    /// Removes the layers of a session, whatever ids their files have.
+    pub fn remove_layers(&self, session: &Session) -> Result<()> {
+        let dir = session.dir().to_path_buf();
+        let parts = ["upper", "work", "mounts", "home", "layers", "links", "logs"];
+        let remove = || parts.iter().try_for_each(|part| crate::layer::remove::tree(&dir.join(part)));
+        let failed = |e: std::io::Error| Error::io("remove the layers in", &dir, e);
+        match remove() {
+            Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
+                self.engine(session)?.reclaim(&session.record, &dir)?;
+                remove().map_err(failed)?;
+            }
+            other => other.map_err(failed)?,
+        }
+        crate::engine::native::remove_home_layer(&dir).map_err(|e| Error::io("remove the home layer of", &dir, e))
+    }
+}
+
+/// Whether a path is one of `chosen` or lies below one; an empty choice is everything.
+pub fn is_chosen(path: &Path, chosen: &[PathBuf]) -> bool {
+    chosen.is_empty() || chosen.iter().any(|c| path.starts_with(c) || c == Path::new("."))
+}

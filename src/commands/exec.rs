@@ -1,0 +1,35 @@
+//! `cowbox exec` and `cowbox shell`: another command in a live session.
+
+use std::ffi::OsString;
+
+use super::context::Context;
+use crate::cli::{ExecArgs, RepoArgs, ShellArgs};
+use crate::engine::{ExecSpec, Kind};
+use crate::error::Result;
+use crate::policy::environment::Environment;
+use crate::process::{self, supervise};
+use crate::session::state::Action;
+use crate::ui::Ui;
+
+/// Runs `exec`.
+pub fn exec(args: ExecArgs, ui: &Ui) -> Result<u8> {
+    enter(Some(&args.session), &args.repo, &args.command, ui)
+}
+
+/// Runs `shell`.
+pub fn shell(args: ShellArgs, ui: &Ui) -> Result<u8> {
+    enter(args.session.as_deref(), &args.repo, &[], ui)
+}
+
+fn enter(wanted: Option<&str>, repo: &RepoArgs, command: &[OsString], ui: &Ui) -> Result<u8> {
+    let context = Context::new(ui)?;
+    let session = context.session(wanted, repo)?;
+    session.record.state.allow(Action::Enter, session.name())?;
+    let native = session.record.engine.kind == Kind::Native;
+    let env = Environment::build(std::env::vars_os(), native, &[])?;
+    let spec = ExecSpec { command, env: &env, terminal: process::has_terminal() };
+    let engine = context.engine(&session)?;
+    let signals = supervise::watch()?;
+    let mut sandbox = engine.exec(&session.record, &spec)?;
+    Ok(supervise::wait(sandbox.as_mut(), &signals, None)?.code)
+}

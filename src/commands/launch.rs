@@ -1,0 +1,307 @@
+//! Starting a session and waiting for its end, in the foreground or left alone in the background.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{WaitId, WaitIdOptions, waitid};
+use rustix::thread::UnshareFlags;
+
+use super::context::Context;
+use super::{run, show};
+use crate::engine::{Engine, Sandbox, oci};
+use crate::error::{Error, Kind, Result, reason};
+use crate::layer::Encoding;
+use crate::paths::BytePath;
+use crate::plan::Plan;
+use crate::process::supervise;
+use crate::session::liveness::ProcessId;
+use crate::session::lock::Lock;
+use crate::session::record::{FORMAT, Incarnation, Record, now};
+use crate::session::store::NewSession;
+use crate::session::{Session, SessionId, State};
+use crate::sys::process::{Side, exit_now, fork_into};
+
+/// Everything that is decided before a session exists.
+pub struct Launch<'a> {
+    pub context: &'a Context<'a>,
+    pub engine: &'a dyn Engine,
+    pub name: String,
+    pub timeout: Option<Duration>,
+    pub report: Option<&'a Path>,
+}
+
+/// A session whose command has ended; still locked.
+pub struct Finished {
+    pub session: Session,
+    pub lock: Lock,
+    pub code: u8,
+    /// The command was never started, though the session was.
+    pub failure: Option<Error>,
+}
+
+impl Launch<'_> {
+    /// Runs to the end in the foreground.
+    pub fn attached(&self, plan: Plan, resumed: Option<Session>) -> Result<Finished> {
+        self.go(plan, resumed, None)
+    }
+
+    /// Runs in the background; prints the id when the command has been started.
+    pub fn detached(&self, plan: Plan, resumed: Option<Session>) -> Result<u8> {
+        let os = |e: std::io::Error| Error::new(format!("cannot go to the background: {}", reason(&e)));
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| os(e.into()))?;
+        match fork_into(UnshareFlags::empty()).map_err(os)? {
+            Side::Parent(_) => {
+                drop(writer);
+                let mut said = String::new();
+                BufReader::new(File::from(reader)).read_line(&mut said).map_err(os)?;
+                self.started(said.trim_end())
+            }
+            Side::Child => {
+                drop(reader);
+                let code = self.background(plan, resumed, File::from(writer));
+                exit_now(i32::from(code))
+            }
+        }
+    }
+
+    /// The supervisor in the background.
+    fn background(&self, plan: Plan, resumed: Option<Session>, mut parent: File) -> u8 {
+        let _ = rustix::process::setsid();
+        match self.go(plan, resumed, Some(&mut parent)) {
+            Ok(finished) => {
+                if let Some(path) = self.report.filter(|p| *p != Path::new("-")) {
+                    let _ = show::write_report(self.context.ui, &finished.session, path);
+                }
+                finished.code
+            }
+            Err(error) => {
+                let hint = error.hints().first().cloned().unwrap_or_default();
+                let message = error.message().replace(['\n', '\t'], " ");
+                let _ = writeln!(parent, "failed {}\t{message}\t{hint}", error.exit_code());
+                error.exit_code()
+            }
+        }
+    }
+
+    /// The foreground's last words, from what the background told it.
+    fn started(&self, said: &str) -> Result<u8> {
+        match said.split_once(' ') {
+            Some(("started", id)) => {
+                let id = SessionId::parse(id).ok_or_else(|| Error::new("the background said nonsense"))?;
+                let session =
+                    self.context.store.read(&id)?.ok_or_else(|| Error::new("the session has just been removed"))?;
+                let name = session.name();
+                self.context
+                    .ui
+                    .say(&format!("running in the background · `cowbox shell {name}`, `cowbox stop {name}`"));
+                match self.report {
+                    Some(path) => show::write_report(self.context.ui, &session, path)?,
+                    None => self.context.ui.data(format!("{id}\n").as_bytes())?,
+                }
+                Ok(0)
+            }
+            Some(("failed", rest)) => {
+                let mut fields = rest.splitn(3, '\t');
+                let code: u8 = fields.next().and_then(|c| c.parse().ok()).unwrap_or(125);
+                let kind = [Kind::NotFound, Kind::NotExecutable].into_iter().find(|k| k.exit_code() == code);
+                let error = Error::of(kind.unwrap_or(Kind::NotStarted), fields.next().unwrap_or_default());
+                Err(match fields.next().filter(|h| !h.is_empty()) {
+                    Some(hint) => error.hint(hint),
+                    None => error,
+                })
+            }
+            _ => Err(Error::new("the background process died before the command was started")),
+        }
+    }
+
+    /// Makes or reopens the session, starts the sandbox, records it, waits for its end, records that.
+    /// With a `parent` we are in the background, and it is told when the command has been started.
+    fn go(&self, mut plan: Plan, resumed: Option<Session>, parent: Option<&mut File>) -> Result<Finished> {
+        let ui = self.context.ui;
+        let mut place = match resumed {
+            Some(session) => {
+                let lock = self.context.lock(&session)?;
+                Place::Old(Box::new(session), lock)
+            }
+            None => Place::New(self.context.store.create()?),
+        };
+        let is_new = matches!(place, Place::New(_));
+        plan.session_dir = place.dir().to_path_buf();
+        make_layers(&plan)?;
+        let name = place.name().unwrap_or(&self.name).to_owned();
+        let id = plan.session_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let container = format!("cowbox-{}", id.to_lowercase());
+        ui.say(&run::headline(self.engine, &name));
+        if parent.is_some() {
+            into_logs(&plan.session_dir)?;
+        }
+
+        let signals = supervise::watch()?;
+        let mut open: Option<(Session, Lock)> = None;
+        let has_container = self.engine.record().kind != crate::engine::Kind::Native;
+        let started = self.engine.start(&plan, &container, &mut |init| {
+            let incarnation = Incarnation {
+                container: has_container.then(|| container.clone()),
+                runner: ProcessId::current(),
+                init,
+                started: now(),
+                ended: None,
+                exit: None,
+            };
+            open = Some(self.record(std::mem::replace(&mut place, Place::Taken), &plan, &name, incarnation)?);
+            Ok(())
+        });
+        let mut sandbox = match started {
+            Ok(sandbox) => sandbox,
+            Err(error) => {
+                if let Some((session, _lock)) = open {
+                    forget(session, is_new);
+                }
+                return Err(error);
+            }
+        };
+        let Some((mut session, lock)) = open else {
+            return Err(Error::new("the engine started a sandbox without recording it"));
+        };
+        if let Some(parent) = parent {
+            self.tell_when_ready(sandbox.as_ref(), &container, parent, &id);
+        }
+        let ended = supervise::wait(sandbox.as_mut(), &signals, self.timeout);
+        drop(sandbox);
+        let (code, failure) = match ended {
+            Ok(outcome) => {
+                if outcome.timed_out {
+                    ui.say("the time ran out; everything in the sandbox was ended");
+                }
+                (outcome.code, None)
+            }
+            Err(error) => {
+                let error = error.before_start();
+                (error.exit_code(), Some(error))
+            }
+        };
+        if let Some(incarnation) = &mut session.record.incarnation {
+            incarnation.ended = Some(now());
+            incarnation.exit = Some(i32::from(code));
+        }
+        session.record.advance(State::Stopped)?;
+        session.save()?;
+        Ok(Finished { session, lock, code, failure })
+    }
+
+    /// Writes the record that says "running".
+    fn record(&self, place: Place, plan: &Plan, name: &str, incarnation: Incarnation) -> Result<(Session, Lock)> {
+        let command = plan.command.iter().map(|w| w.to_string_lossy().into_owned()).collect();
+        match place {
+            Place::New(new) => {
+                let mut record = Record {
+                    format: FORMAT,
+                    id: new.id().clone(),
+                    name: name.to_owned(),
+                    state: State::Created,
+                    repo: BytePath(plan.repo.clone()),
+                    created: now(),
+                    engine: self.engine.record(),
+                    encoding: Encoding::Userxattr,
+                    command,
+                    policy: run::policy_record(plan),
+                    incarnation: Some(incarnation),
+                    history: Vec::new(),
+                };
+                for next in [State::Preparing, State::Ready, State::Running] {
+                    record.advance(next)?;
+                }
+                new.commit(record)
+            }
+            Place::Old(mut session, lock) => {
+                session.record.advance(State::Running)?;
+                session.record.command = command;
+                session.record.policy = run::policy_record(plan);
+                session.record.incarnation = Some(incarnation);
+                session.save()?;
+                Ok((*session, lock))
+            }
+            Place::Taken => Err(Error::new("the session was recorded twice")),
+        }
+    }
+
+    /// Tells the foreground as soon as another command could enter, or this one has ended already.
+    fn tell_when_ready(&self, sandbox: &dyn Sandbox, container: &str, parent: &mut File, id: &str) {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        for _ in 0..600 {
+            let ended = waitid(WaitId::Pid(sandbox.pid()), options).is_ok_and(|found| found.is_some());
+            if ended || self.engine.is_ready(container) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        let _ = writeln!(parent, "started {id}");
+    }
+}
+
+/// Where the session will be: fresh, or one that stopped before.
+enum Place {
+    New(NewSession),
+    Old(Box<Session>, Lock),
+    Taken,
+}
+
+impl Place {
+    fn dir(&self) -> &Path {
+        match self {
+            Place::New(new) => new.dir(),
+            Place::Old(session, _) => session.dir(),
+            Place::Taken => Path::new(""),
+        }
+    }
+
+    fn name(&self) -> Option<&str> {
+        match self {
+            Place::Old(session, _) => Some(session.name()),
+            _ => None,
+        }
+    }
+}
+
+/// Recorded, but the engine failed: nothing ran. A new session leaves nothing, an old one its work.
+fn forget(mut session: Session, is_new: bool) {
+    if is_new {
+        let _ = crate::layer::remove::tree(session.dir());
+        let _ = crate::engine::native::remove_home_layer(session.dir());
+    } else if session.record.advance(State::Stopped).is_ok() {
+        let _ = session.save();
+    }
+}
+
+/// The directories of every overlay, and a config that git needs in the gitdir's.
+fn make_layers(plan: &Plan) -> Result<()> {
+    let overlays = plan.overlays();
+    for overlay in &overlays {
+        oci::make_layers(overlay)?;
+    }
+    let config = plan.gitdir.as_ref().and_then(|git| git.config.as_ref());
+    if let (Some(config), Some(overlay)) = (config, overlays.get(1)) {
+        let path = overlay.upper.join("config");
+        if !path.exists() {
+            fs::write(&path, config).map_err(|e| Error::io("write", &path, e))?;
+        }
+    }
+    Ok(())
+}
+
+/// Streams of a command that nobody watches.
+fn into_logs(session_dir: &Path) -> Result<()> {
+    let dir = session_dir.join("logs");
+    let failed = |e: std::io::Error| Error::io("write", &dir, e);
+    fs::create_dir_all(&dir).map_err(failed)?;
+    let append = |name: &str| File::options().create(true).append(true).open(dir.join(name)).map_err(failed);
+    let (out, err) = (append("stdout")?, append("stderr")?);
+    let null = File::open("/dev/null").map_err(failed)?;
+    rustix::stdio::dup2_stdin(null.as_fd()).map_err(|e| failed(e.into()))?;
+    rustix::stdio::dup2_stdout(out.as_fd()).map_err(|e| failed(e.into()))?;
+    rustix::stdio::dup2_stderr(err.as_fd()).map_err(|e| failed(e.into()))
+}

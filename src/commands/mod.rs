@@ -1,0 +1,33 @@
+//! One verb per file.
+
+mod context;
+mod diff;
+mod discard;
+mod doctor;
+mod exec;
+mod gc;
+mod launch;
+mod ls;
+mod run;
+mod show;
+mod stop;
+
+use crate::cli::{Cli, Verb};
+use crate::error::{Error, Result};
+use crate::ui::Ui;
+
+/// Runs the verb; the exit code of the process.
+pub fn dispatch(cli: Cli, ui: &Ui) -> Result<u8> {
+    match cli.verb {
+        Verb::Run(args) => run::run(*args, ui).map_err(Error::before_start),
+        Verb::Exec(args) => exec::exec(args, ui).map_err(Error::before_start),
+        Verb::Shell(args) => exec::shell(args, ui).map_err(Error::before_start),
+        Verb::Diff(args) => diff::diff(args, ui),
+        Verb::Discard(args) => discard::discard(args, ui),
+        Verb::Ls(args) => ls::ls(args, ui),
+        Verb::Show(args) => show::show(args, ui),
+        Verb::Stop(args) => stop::stop(args, ui),
+        Verb::Doctor(args) => doctor::doctor(args, ui),
+        Verb::Gc(args) => gc::gc(args, ui),
+    }
+}

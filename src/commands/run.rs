@@ -1,0 +1,295 @@
+//! `cowbox run`: settings → plan → prepare → run → keep or discard.
+
+use std::path::{Path, PathBuf};
+
+use super::context::Context;
+use super::launch::{Finished, Launch};
+use super::{discard, show};
+use crate::cli::{OnExit, RunArgs};
+use crate::engine::{self, Engine, Kind, detect};
+use crate::error::{Error, Result, show as show_path};
+use crate::paths::BytePath;
+use crate::plan::{GitMount, Mount, Plan};
+use crate::policy::environment::Environment;
+use crate::policy::limits::Limits;
+use crate::process;
+use crate::repo::{Repo, gitdir};
+use crate::session::state::Action;
+use crate::session::{Session, id};
+use crate::settings::{DEFAULT_IMAGE, RunSettings};
+use crate::ui::Ui;
+
+/// Runs the verb.
+pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
+    let context = Context::new(ui)?;
+    let settings = RunSettings::resolve(&args, &context.places, ui)?;
+    let on_exit = decide_on_exit(&settings, &args)?;
+    let resumed = resumed_session(&context, &args)?;
+    let repo = match &resumed {
+        Some(session) => Repo { root: session.record.repo.0.clone(), subdir: PathBuf::new() },
+        None => context.repo(&args.repo)?,
+    };
+    repo.check(context.places.home.as_deref(), &context.places.state)?;
+    let chosen = match &resumed {
+        Some(session) => detect::Chosen { engine: context.engine(session)?, why: None },
+        None => detect::choose(&settings.engine, settings.image.as_deref(), &context.places.cache)?,
+    };
+    if let Some(why) = &chosen.why {
+        ui.say(&format!("passed over {why}"));
+    }
+    if let Some(name) = &args.name {
+        check_name(&context, name)?;
+    }
+    let mut plan = match &resumed {
+        Some(session) => plan_again(session, &args, &settings)?,
+        None => plan(&args, &settings, &repo, chosen.engine.as_ref())?,
+    };
+    plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone()];
+    check_mounts(&plan)?;
+    chosen.engine.prepare(&mut plan, ui)?;
+
+    let launch = Launch {
+        context: &context,
+        engine: chosen.engine.as_ref(),
+        name: args.name.clone().unwrap_or_else(|| id::generate_name(&repo.dir_name())),
+        timeout: args.timeout,
+        report: args.report.as_deref(),
+    };
+    if args.detach {
+        return launch.detached(plan, resumed);
+    }
+    let finished = launch.attached(plan, resumed).inspect_err(|_| detect::forget(&context.places.cache))?;
+    finish(&context, finished, on_exit, args.report.as_deref())
+}
+
+/// What happens with the changes. Refused early: after the command it would be too late.
+fn decide_on_exit(settings: &RunSettings, args: &RunArgs) -> Result<OnExit> {
+    match settings.on_exit {
+        Some(OnExit::Apply) => {
+            Err(Error::new("`--on-exit apply` comes with the next version; this one cannot apply yet")
+                .hint("use `--on-exit keep`, then look at the changes with `cowbox diff`"))
+        }
+        Some(OnExit::Ask) | None => Ok(OnExit::Keep),
+        Some(OnExit::Discard) if args.detach => {
+            Err(Error::new("`--on-exit discard` and `--detach` do not go together: there would be nothing to look at"))
+        }
+        Some(other) => Ok(other),
+    }
+}
+
+fn resumed_session(context: &Context<'_>, args: &RunArgs) -> Result<Option<Session>> {
+    let Some(wanted) = &args.resume else { return Ok(None) };
+    let session = context.session(Some(wanted), &args.repo)?;
+    session.record.state.allow(Action::Resume, session.name())?;
+    let engine = session.record.engine.kind;
+    let asked =
+        args.engine.map(|e| format!("{e:?}").to_lowercase()).filter(|e| e != "auto" && *e != engine.to_string());
+    if let Some(asked) = asked {
+        return Err(Error::new(format!(
+            "session {} belongs to {engine}, it cannot go on with {asked}",
+            session.name()
+        ))
+        .hint("leave `--engine` (and COWBOX_ENGINE) out"));
+    }
+    Ok(Some(session))
+}
+
+fn check_name(context: &Context<'_>, name: &str) -> Result<()> {
+    if !id::is_valid_name(name) {
+        return Err(Error::new(format!("`{}` cannot be a name", crate::ui::sanitize::text(name)))
+            .hint("letters, digits, `-`, `_` and `.`, at most 64, beginning with a letter or digit"));
+    }
+    use crate::session::store::Entry;
+    let taken = context.store.newest_first()?.any(|entry| {
+        matches!(entry, Entry::Good(s) if s.record.name == name && s.record.state != crate::session::State::Discarded)
+    });
+    if taken {
+        return Err(Error::new(format!("there is a session {name} already"))
+            .hint(format!("choose another name, or discard it with `cowbox discard {name}`")));
+    }
+    Ok(())
+}
+
+fn plan(args: &RunArgs, settings: &RunSettings, repo: &Repo, engine: &dyn Engine) -> Result<Plan> {
+    let native = engine.record().kind == Kind::Native;
+    let workspace = if native { repo.root.clone() } else { PathBuf::from("/workspace") };
+    let here = workspace.join(&repo.subdir);
+    let image = if native {
+        settings.image.clone()
+    } else {
+        Some(settings.image.clone().unwrap_or_else(|| DEFAULT_IMAGE.into()))
+    };
+    Ok(Plan {
+        repo: repo.root.clone(),
+        workdir: args.workdir.as_ref().map_or(here, |dir| workspace.join(dir)),
+        command: args.command.clone(),
+        env: Environment::build(std::env::vars_os(), native, &args.env)?,
+        network: settings.network.value,
+        limits: Limits { memory: args.memory, cpus: args.cpus, pids: args.pids },
+        user: args.user.clone(),
+        runtime: args.runtime.clone(),
+        image,
+        mounts: args.mount.iter().map(mount).collect::<Result<_>>()?,
+        gitdir: git_mount(repo, &workspace)?,
+        terminal: process::has_terminal() && !args.detach,
+        masked: settings.masked.clone(),
+        session_dir: PathBuf::new(),
+        private_dirs: Vec::new(),
+        workspace,
+    })
+}
+
+/// The same policy as before; only what was said again is new.
+fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> Result<Plan> {
+    let record = &session.record;
+    let policy = &record.policy;
+    let native = record.engine.kind == Kind::Native;
+    let repo = Repo { root: record.repo.0.clone(), subdir: PathBuf::new() };
+    let workspace = if native { repo.root.clone() } else { PathBuf::from("/workspace") };
+    let limits = Limits {
+        memory: args.memory.or(policy.limits.memory),
+        cpus: args.cpus.or(policy.limits.cpus),
+        pids: args.pids.or(policy.limits.pids),
+    };
+    if !args.mount.is_empty() {
+        return Err(Error::new("a resumed session keeps its mounts; `--mount` cannot change them")
+            .hint("start a new session for other mounts"));
+    }
+    if args.image.is_some() && args.image != policy.image {
+        return Err(Error::new("a resumed session keeps its image").hint("start a new session for another image"));
+    }
+    let again = |m: &crate::session::record::MountRecord| Mount {
+        source: m.source.0.clone(),
+        target: m.target.0.clone(),
+        access: m.access,
+    };
+    Ok(Plan {
+        gitdir: git_mount(&repo, &workspace)?,
+        repo: repo.root,
+        workdir: args.workdir.as_ref().map_or_else(|| policy.workdir.0.clone(), |dir| workspace.join(dir)),
+        command: args.command.clone(),
+        env: Environment::build(std::env::vars_os(), native, &args.env)?,
+        network: args.network.map_or(policy.network.unwrap_or(settings.network.value), |_| settings.network.value),
+        limits,
+        user: args.user.clone().or_else(|| policy.user.clone()),
+        runtime: args.runtime.clone().or_else(|| policy.runtime.clone()),
+        image: policy.image.clone(),
+        mounts: policy.mounts.iter().map(again).collect(),
+        terminal: process::has_terminal() && !args.detach,
+        masked: settings.masked.clone(),
+        session_dir: session.dir().to_path_buf(),
+        private_dirs: Vec::new(),
+        workspace,
+    })
+}
+
+fn mount(arg: &crate::cli::MountArg) -> Result<Mount> {
+    let source = arg.source.canonicalize().map_err(|e| Error::io("mount", &arg.source, e))?;
+    if arg.access == crate::policy::mounts::Access::Cow && !source.is_dir() {
+        return Err(Error::new(format!(
+            "{} is not a directory, and only those can be mounted copy-on-write",
+            show_path(&source)
+        )));
+    }
+    Ok(Mount { source, target: arg.target.clone(), access: arg.access })
+}
+
+fn git_mount(repo: &Repo, workspace: &Path) -> Result<Option<GitMount>> {
+    let Some(elsewhere) = gitdir::elsewhere(&repo.root) else { return Ok(None) };
+    let moved = workspace != repo.root;
+    let target = if moved { elsewhere.inside(workspace) } else { Some(elsewhere.common.clone()) };
+    let Some(target) = target else { return Ok(None) };
+    if !crate::repo::mountinfo::below(&elsewhere.common)?.is_empty() {
+        return Err(Error::new(format!(
+            "the git directory {} has a mount inside, and an overlay cannot show it",
+            show_path(&elsewhere.common)
+        )));
+    }
+    let config = if moved { elsewhere.config_for(workspace) } else { None };
+    Ok(Some(GitMount { source: elsewhere.common, target, config }))
+}
+
+/// A writable mount of cowbox's own state would hand the sandbox its keeper's books.
+fn check_mounts(plan: &Plan) -> Result<()> {
+    for mount in &plan.mounts {
+        let touches = |dir: &PathBuf| mount.source.starts_with(dir) || dir.starts_with(&mount.source);
+        if mount.access != crate::policy::mounts::Access::Ro && plan.private_dirs.iter().any(touches) {
+            return Err(Error::new(format!(
+                "{} holds cowbox's own state and cannot be mounted writable",
+                show_path(&mount.source)
+            ))
+            .hint("mount something smaller, or read-only"));
+        }
+        if mount.access == crate::policy::mounts::Access::Rw
+            && (plan.repo.starts_with(&mount.source) || mount.source.starts_with(&plan.repo))
+        {
+            return Err(Error::new(format!(
+                "{} is part of the repository, or holds it, and cannot be mounted writable",
+                show_path(&mount.source)
+            ))
+            .hint("the repository is writable inside already; its changes are kept for review"));
+        }
+    }
+    Ok(())
+}
+
+/// Says what there is, does what `--on-exit` says, and writes the report.
+fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report: Option<&Path>) -> Result<u8> {
+    let Finished { mut session, lock, code, failure } = finished;
+    let name = session.name().to_owned();
+    if on_exit == OnExit::Discard {
+        discard::throw_away(context, &mut session)?;
+    } else if failure.is_none() {
+        match context.changes(&session) {
+            Ok(set) => context.ui.say(&kept(&set, &name)),
+            Err(error) => context.ui.warn(&format!("{}; the changes are kept", error.message())),
+        }
+    }
+    drop(lock);
+    if let Some(path) = report {
+        show::write_report(context.ui, &session, path)?;
+    }
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(code),
+    }
+}
+
+/// `2 changes kept · review with …`
+fn kept(set: &crate::changes::ChangeSet, name: &str) -> String {
+    let count = set.visible().count();
+    let inside = match set.vcs() {
+        0 => String::new(),
+        n => format!(" ({n} more inside .git)"),
+    };
+    match count {
+        0 => format!("no changes{inside} · session {name} kept"),
+        1 => format!("1 change{inside} kept · review with `cowbox diff {name}`"),
+        n => format!("{n} changes{inside} kept · review with `cowbox diff {name}`"),
+    }
+}
+
+/// The policy as a record keeps it.
+pub fn policy_record(plan: &Plan) -> crate::session::record::PolicyRecord {
+    use crate::session::record::{MountRecord, PolicyRecord};
+    let mount = |m: &Mount| MountRecord {
+        source: m.source.as_path().into(),
+        target: m.target.as_path().into(),
+        access: m.access,
+    };
+    PolicyRecord {
+        image: plan.image.clone(),
+        network: Some(plan.network),
+        limits: plan.limits.clone(),
+        user: plan.user.clone(),
+        runtime: plan.runtime.clone(),
+        workdir: BytePath(plan.workdir.clone()),
+        mounts: plan.mounts.iter().map(mount).collect(),
+        env: plan.env.names(),
+    }
+}
+
+/// `native, Linux 6.18 (rootless, overlay) · session api-7k3q`
+pub fn headline(engine: &dyn engine::Engine, name: &str) -> String {
+    format!("{} · session {name}", engine.describe())
+}

@@ -1,0 +1,4 @@
+//! Change sets as people and scripts read them.
+
+pub mod json;
+pub mod name_status;

@@ -1,0 +1,73 @@
+//! Calling an engine's command-line client.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::{Error, Result, reason};
+
+/// The client of an engine: an absolute path, so that no later change of PATH matters.
+#[derive(Clone, Debug)]
+pub struct Client {
+    program: PathBuf,
+}
+
+impl Client {
+    /// Finds a program in the absolute directories of PATH: never one that the repo brings along.
+    pub fn find(name: &str) -> Option<Self> {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path)
+            .filter(|dir| dir.is_absolute())
+            .map(|dir| dir.join(name))
+            .find(|file| is_executable(file))
+            .map(|program| Self { program })
+    }
+
+    /// Its path.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// A command to be completed. Starts in `/`: relative names must not lead into the repo.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.current_dir("/");
+        command
+    }
+
+    /// Runs and gives stdout; a failure carries the last line of stderr.
+    pub fn capture<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String> {
+        let output = self
+            .command()
+            .args(args)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|e| Error::new(format!("cannot run {}: {}", self.program.display(), reason(&e))))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Err(Error::new(self.complaint(&output.stderr)))
+    }
+
+    /// Runs for its effect alone; failing is fine.
+    pub fn attempt<S: AsRef<OsStr>>(&self, args: &[S]) -> bool {
+        let mut command = self.command();
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    }
+
+    /// What the engine said last, as one clean line.
+    fn complaint(&self, stderr: &[u8]) -> String {
+        let text = String::from_utf8_lossy(stderr);
+        let said =
+            text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("Run '") && !l.starts_with("See '"));
+        let line = said.last().unwrap_or("it failed without a word");
+        let line = line.trim_start_matches("Error: ").trim_start_matches("docker: ");
+        crate::ui::sanitize::text(line)
+    }
+}
+
+fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}

@@ -1,0 +1,200 @@
+//! docker, through its daemon's `local` volume driver: the daemon mounts the overlay.
+
+use std::path::{Path, PathBuf};
+
+use super::client::Client;
+use super::facts::Facts;
+use super::image;
+use super::oci::{self, Attached, Links, Variables};
+use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox, guest};
+use crate::error::{Error, Result};
+use crate::layer::access;
+use crate::paths::is_plain;
+use crate::plan::{Overlay, Plan};
+use crate::policy::{CONTAINER_CAPABILITIES, Network};
+use crate::session::Record;
+use crate::ui::Ui;
+
+/// Docker takes no empty value here; nobody types this.
+const DETACH_KEYS: &str = "--detach-keys=ctrl-@,ctrl-^,ctrl-],ctrl-_";
+
+/// docker, asked and found working.
+#[derive(Debug)]
+pub struct Docker {
+    client: Client,
+    facts: Facts,
+    cache: PathBuf,
+}
+
+impl Docker {
+    /// With what it said about itself.
+    pub fn new(client: Client, facts: Facts, cache: &Path) -> Self {
+        Self { client, facts, cache: cache.to_path_buf() }
+    }
+
+    /// The command runs as the caller unless `--user` says otherwise.
+    fn user(&self, plan: &Plan) -> String {
+        match plan.user.as_deref() {
+            Some("root") => "0:0".into(),
+            Some(user) => user.to_owned(),
+            // A rootless daemon maps root inside to the user outside.
+            None if self.facts.rootless => "0:0".into(),
+            None => format!("{}:{}", rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw()),
+        }
+    }
+
+    fn overlay_argument(number: usize, overlay: &Overlay, links: &Links, session_dir: &Path) -> Result<String> {
+        // `volume-nocopy`: over an empty repo docker would copy the image's directory into the upper.
+        Ok(format!(
+            "type=volume,dst={},volume-nocopy,volume-driver=local,volume-opt=type=overlay,volume-opt=device=overlay,\"volume-opt=o=lowerdir={},upperdir={},workdir={},userxattr,redirect_dir=nofollow,metacopy=off,index=off\"",
+            overlay.target.display(),
+            links.link(&number.to_string(), &overlay.lower)?,
+            links.in_session(&overlay.upper, session_dir),
+            links.in_session(&overlay.work, session_dir)
+        ))
+    }
+}
+
+impl Engine for Docker {
+    fn record(&self) -> EngineRecord {
+        EngineRecord { kind: Kind::Docker, version: self.facts.version.clone(), rootless: self.facts.rootless }
+    }
+
+    fn describe(&self) -> String {
+        let mode = if self.facts.rootless { "rootless" } else { "daemon" };
+        format!("docker {} ({mode}, overlay)", self.facts.version)
+    }
+
+    fn prepare(&self, plan: &mut Plan, ui: &Ui) -> Result<()> {
+        oci::check_targets(plan)?;
+        plan.user = Some(self.user(plan));
+        if plan.env.get("HOME").is_none() && !self.facts.rootless {
+            // The caller's number has no home in the image; `/tmp` is the one place it can write to.
+            if plan.user.as_deref().is_some_and(|u| !u.starts_with("0:") && u != "0") {
+                plan.env.set("HOME", "/tmp");
+            }
+        }
+        let name = plan.image.clone().unwrap_or_default();
+        // No `image inspect` here: `run --pull=never` says the same, and a call costs 20 ms of every start.
+        if !image_is_known(&self.client, &self.cache, &name) {
+            image::pull(&self.client, &name, ui)?;
+        }
+        Ok(())
+    }
+
+    fn start(&self, plan: &Plan, container: &str, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
+        oci::check_workdir(plan)?;
+        let links = Links::new(&plan.session_dir)?;
+        let variables = Variables::new(&plan.env)?;
+        let mut command = self.client.command();
+        command.args(["run", "--rm", "--pull=never", "--interactive"]).arg(format!("--name={container}"));
+        if plan.terminal {
+            command.args(["--tty", DETACH_KEYS]);
+        }
+        if let Some(runtime) = &plan.runtime {
+            command.arg(format!("--runtime={runtime}"));
+        }
+        if plan.network == Network::None {
+            command.arg("--network=none");
+        }
+        command.arg("--cap-drop=ALL");
+        for capability in CONTAINER_CAPABILITIES {
+            command.arg(format!("--cap-add={capability}"));
+        }
+        let user = plan.user.clone().unwrap_or_default();
+        let is_root = user == "0" || user.starts_with("0:");
+        if !is_root {
+            command.arg("--security-opt=no-new-privileges");
+        }
+        if Path::new("/sys/fs/selinux/enforce").exists() {
+            // The alternative, relabelling, would write to the repo.
+            command.arg("--security-opt=label=disable");
+        }
+        command.arg(format!("--user={user}"));
+        if let Some(memory) = plan.limits.memory {
+            command.arg(format!("--memory={memory}"));
+        }
+        if let Some(cpus) = plan.limits.cpus {
+            command.arg(format!("--cpus={cpus}"));
+        }
+        if let Some(pids) = plan.limits.pids {
+            command.arg(format!("--pids-limit={pids}"));
+        }
+        for (number, overlay) in plan.overlays().iter().enumerate() {
+            command.arg("--mount").arg(Self::overlay_argument(number, overlay, &links, &plan.session_dir)?);
+        }
+        for (number, (mount, read_only)) in plan.binds().enumerate() {
+            let source = links.link(&format!("bind{number}"), &mount.source)?;
+            let source = Path::new(&source)
+                .canonicalize()
+                .ok()
+                .filter(|p| is_plain(p.as_os_str()))
+                .map_or(source, |p| p.to_string_lossy().into_owned());
+            command.arg(format!("--mount=type=bind,src={source},dst={},ro={read_only}", mount.target.display()));
+        }
+        command.arg("--mount").arg(oci::guest_mount(&self.cache, &links)?);
+        command.arg("--workdir").arg(&plan.workdir);
+        variables.add_to(&mut command);
+        command.args(["--entrypoint", guest::INSIDE]).arg(plan.image.as_deref().unwrap_or_default()).arg("init");
+        command.args(oci::command_or_shell(&plan.command));
+        created(None)?;
+        Ok(Box::new(Attached::spawn(&self.client, command, Some(container), Some(links))?))
+    }
+
+    fn is_ready(&self, container: &str) -> bool {
+        oci::is_running(&self.client, container)
+    }
+
+    fn exec(&self, record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
+        oci::exec(&self.client, record, spec, DETACH_KEYS)
+    }
+
+    fn sweep(&self, record: &Record) -> Result<()> {
+        if let Some(container) = record.incarnation.as_ref().and_then(|i| i.container.as_deref()) {
+            oci::remove(&self.client, container);
+        }
+        Ok(())
+    }
+
+    /// Has the daemon give everything below `dir` to the caller, then opens what is closed to its owner.
+    fn reclaim(&self, record: &Record, dir: &Path) -> Result<()> {
+        let links = Links::new(dir)?;
+        let source = links.in_session(dir, dir);
+        let mut args: Vec<String> =
+            ["run", "--rm", "--pull=never", "--network=none", "--read-only", "--user=0:0"].map(Into::into).to_vec();
+        args.extend(
+            ["--cap-drop=ALL", "--cap-add=CHOWN", "--cap-add=DAC_OVERRIDE", "--cap-add=FOWNER"].map(Into::into),
+        );
+        args.push("--security-opt=no-new-privileges".into());
+        args.push(format!("--mount=type=bind,src={source},dst=/.cowbox/session"));
+        args.extend(["--mount".into(), oci::guest_mount(&self.cache, &links)?]);
+        args.extend(["--entrypoint".into(), guest::INSIDE.into()]);
+        args.push(record.policy.image.clone().unwrap_or_default());
+        let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+        args.extend(["give".into(), uid.to_string(), gid.to_string(), "/.cowbox/session".into()]);
+        self.client.capture(&args).map_err(|e| {
+            Error::new(format!("the docker daemon could not hand the session's files over: {}", e.message()))
+                .hint("is the session's image still here? `cowbox doctor` checks the daemon")
+        })?;
+        drop(links);
+        access::gain()
+    }
+}
+
+/// Whether an image is here. A yes is kept per name for a minute's worth of starts: docker itself
+/// checks again on `run`, so that a wrong yes costs nothing but a plainer message.
+fn image_is_known(client: &Client, cache: &Path, name: &str) -> bool {
+    let path = cache.join("docker-images.json");
+    let mut known: std::collections::BTreeMap<String, u64> =
+        std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let now = crate::session::record::now();
+    if known.get(name).is_some_and(|seen| now.saturating_sub(*seen) < 600_000) {
+        return true;
+    }
+    let here = client.attempt(&["image", "inspect", "--format", "{{.Id}}", name]);
+    if here {
+        known.insert(name.to_owned(), now);
+        let _ = super::detect::write_cache(&path, &known);
+    }
+    here
+}

@@ -1,0 +1,111 @@
+//! What engines say about themselves. Parsers of captured output: they take text, others read it.
+
+use serde::{Deserialize, Serialize};
+
+/// What cowbox needs to know of an engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Its version.
+    pub version: String,
+    /// Whether it runs without root.
+    pub rootless: bool,
+    /// Where podman keeps its images.
+    pub graph_root: Option<String>,
+    /// Whether `--memory` and the like are enforced.
+    pub limits: bool,
+}
+
+/// Why an engine is not used: one line.
+pub type Unusable = String;
+
+/// Reads `podman info --format json`.
+pub fn parse_podman_info(text: &str) -> Result<Facts, Unusable> {
+    #[derive(Deserialize)]
+    struct Info {
+        host: Host,
+        store: Option<Store>,
+        version: Version,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Host {
+        #[serde(default)]
+        service_is_remote: bool,
+        #[serde(default)]
+        cgroup_version: String,
+        #[serde(default)]
+        cgroup_controllers: Option<Vec<String>>,
+        security: Security,
+    }
+    #[derive(Deserialize)]
+    struct Security {
+        #[serde(default)]
+        rootless: bool,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Store {
+        graph_driver_name: String,
+        graph_root: String,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Version {
+        version: String,
+    }
+    let info: Info = serde_json::from_str(text).map_err(|e| format!("`podman info` gave something else: {e}"))?;
+    if info.host.service_is_remote {
+        return Err("podman talks to another machine, where this repository is not".into());
+    }
+    let store = info.store.ok_or("podman says nothing of its storage")?;
+    if store.graph_driver_name == "vfs" {
+        return Err(
+            "podman uses the vfs storage driver, which copies whole images; set driver = \"overlay\" in storage.conf"
+                .into(),
+        );
+    }
+    let rootless = info.host.security.rootless;
+    let controllers = info.host.cgroup_controllers.unwrap_or_default();
+    let delegated = ["memory", "pids", "cpu"].iter().all(|c| controllers.iter().any(|have| have == c));
+    let limits = if rootless { info.host.cgroup_version == "v2" && delegated } else { true };
+    Ok(Facts { version: info.version.version, rootless, graph_root: Some(store.graph_root), limits })
+}
+
+/// Reads `docker version --format '{{json .}}'` together with the endpoint that the client uses.
+pub fn parse_docker_version(text: &str, endpoint: &str) -> Result<Facts, Unusable> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Output {
+        server: Option<Server>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Server {
+        version: String,
+        #[serde(default)]
+        components: Vec<Component>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Component {
+        name: String,
+    }
+    local_endpoint(endpoint)?;
+    let output: Output =
+        serde_json::from_str(text).map_err(|_| "`docker` is not docker (a podman shim?)".to_owned())?;
+    let server = output.server.ok_or("the docker daemon does not answer")?;
+    let is = |name: &str| server.components.iter().any(|c| c.name.starts_with(name));
+    if is("Podman") {
+        return Err("this docker is podman under another name; use the podman engine".into());
+    }
+    Ok(Facts { version: server.version, rootless: is("rootlesskit"), graph_root: None, limits: true })
+}
+
+/// Refuses a daemon that is elsewhere: an overlay over a path of this machine cannot work there.
+pub fn local_endpoint(endpoint: &str) -> Result<(), Unusable> {
+    if endpoint.starts_with("unix://") {
+        Ok(())
+    } else {
+        Err(format!("its daemon is elsewhere ({}), where this repository is not", crate::ui::sanitize::text(endpoint)))
+    }
+}

@@ -1,0 +1,182 @@
+//! What podman's images say: which user they run as. Remembered per image, for every call counts.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde::{Deserialize, Serialize};
+
+use super::client::Client;
+use super::{detect, guest, passwd};
+use crate::error::{Error, Result};
+use crate::ui::{Ui, sanitize};
+
+/// An image that is here.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Image {
+    /// Its id.
+    pub id: String,
+    /// `USER` as written; may be empty, a name, or numbers.
+    pub user: String,
+    /// `/etc/passwd` of the image, read when a user had to be looked up.
+    passwd: Option<String>,
+}
+
+/// Numbers of a user inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+}
+
+/// Images of one podman storage.
+#[derive(Debug)]
+pub struct Images<'a> {
+    client: &'a Client,
+    cache: PathBuf,
+    stamp: String,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Memory {
+    /// Changes whenever any image does: then everything by name is asked again.
+    stamp: String,
+    by_name: BTreeMap<String, Image>,
+}
+
+impl<'a> Images<'a> {
+    /// The images below `graph_root`.
+    pub fn new(client: &'a Client, graph_root: &str, cache: &Path) -> Self {
+        // Podman rewrites this file on every tag, pull, import and removal, and not on a run.
+        let index = Path::new(graph_root).join("overlay-images/images.json");
+        let stamp = fs::metadata(&index)
+            .map(|m| format!("{}:{}:{}.{}:{}", index.display(), m.ino(), m.mtime(), m.mtime_nsec(), m.size()))
+            .unwrap_or_default();
+        Self { client, cache: cache.join("images.json"), stamp }
+    }
+
+    /// Finds an image, pulling it if it is not here.
+    pub fn get(&self, name: &str, ui: &Ui) -> Result<Image> {
+        if let Some(image) = self.memory().by_name.remove(name) {
+            return Ok(image);
+        }
+        let image = match self.inspect(name) {
+            Ok(image) => image,
+            Err(_) => {
+                pull(self.client, name, ui)?;
+                self.inspect(name)?
+            }
+        };
+        self.remember(name, &image);
+        Ok(image)
+    }
+
+    /// The numbers behind `user` in an image: `""` is root, `1000`, `1000:1000`, `agent`, `agent:staff`.
+    pub fn identity(&self, name: &str, image: &mut Image, user: &str) -> Result<Identity> {
+        let (user, group) = user.split_once(':').map_or((user, None), |(u, g)| (u, Some(g)));
+        let group = match group.map(str::parse::<u32>) {
+            Some(Err(_)) => {
+                return Err(Error::new("a group inside must be a number").hint("write --user UID:GID"));
+            }
+            Some(Ok(gid)) => Some(gid),
+            None => None,
+        };
+        if matches!(user, "" | "root" | "0") {
+            return Ok(Identity { uid: 0, gid: group.unwrap_or(0) });
+        }
+        let number = user.parse::<u32>().ok();
+        if let (Some(uid), Some(gid)) = (number, group) {
+            return Ok(Identity { uid, gid });
+        }
+        if image.passwd.is_none() {
+            image.passwd = Some(self.read_passwd(name)?);
+            self.remember(name, image);
+        }
+        let entries = passwd::parse(image.passwd.as_deref().unwrap_or_default());
+        let entry = entries.into_iter().find(|e| number.map_or(e.name == user, |uid| e.uid == uid));
+        match (entry, number) {
+            (Some(entry), _) => Ok(Identity { uid: entry.uid, gid: group.unwrap_or(entry.gid) }),
+            (None, Some(uid)) => Ok(Identity { uid, gid: group.unwrap_or(uid) }),
+            (None, None) => {
+                Err(Error::new(format!("the image {} has no user `{}`", sanitize::text(name), sanitize::text(user)))
+                    .hint("write --user UID:GID, or a user of the image"))
+            }
+        }
+    }
+
+    fn inspect(&self, name: &str) -> Result<Image> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "PascalCase")]
+        struct Inspected {
+            id: String,
+            #[serde(default)]
+            user: String,
+        }
+        let text = self.client.capture(&["image", "inspect", "--format", "json", "--", name])?;
+        let found: Vec<Inspected> = serde_json::from_str(&text).map_err(|e| {
+            Error::new(format!("podman's answer about the image {} is unreadable: {e}", sanitize::text(name)))
+        })?;
+        let found = found.into_iter().next().ok_or_else(|| Error::new(format!("no image {}", sanitize::text(name))))?;
+        Ok(Image { id: found.id, user: found.user, passwd: None })
+    }
+
+    fn read_passwd(&self, name: &str) -> Result<String> {
+        let guest = guest::path(self.cache.parent().unwrap_or(Path::new("/")))?;
+        let mount = format!("{}:{}:ro", guest.display(), guest::INSIDE);
+        let args = [
+            "run",
+            "--rm",
+            "--pull",
+            "never",
+            "--network",
+            "none",
+            "--cap-drop",
+            "all",
+            "--log-driver",
+            "none",
+            "--user",
+            "0:0",
+            "-v",
+        ];
+        let args = args.into_iter().chain([mount.as_str(), "--entrypoint", guest::INSIDE, name, "cat", "/etc/passwd"]);
+        self.client.capture(&args.collect::<Vec<_>>()).map_err(|e| e.context("cannot read the users of the image"))
+    }
+
+    fn memory(&self) -> Memory {
+        let read: Option<Memory> = fs::read(&self.cache).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        read.filter(|m| m.stamp == self.stamp && !m.stamp.is_empty())
+            .unwrap_or_else(|| Memory { stamp: self.stamp.clone(), ..Memory::default() })
+    }
+
+    fn remember(&self, name: &str, image: &Image) {
+        let mut memory = self.memory();
+        memory.by_name.insert(name.to_owned(), image.clone());
+        let _ = detect::write_cache(&self.cache, &memory);
+    }
+}
+
+/// Pulls an image, with the engine's own progress on stderr.
+pub fn pull(client: &Client, name: &str, ui: &Ui) -> Result<()> {
+    let missing = |why: &str| {
+        Error::new(format!("the image {} is not here and cannot be pulled{why}", sanitize::text(name)))
+            .hint("build or import it, name another with `--image`, or run without an image: `--engine native`")
+    };
+    if name.starts_with("localhost/") || name.starts_with('-') || name.is_empty() {
+        return Err(missing(""));
+    }
+    ui.say(&format!("pulling {}", sanitize::text(name)));
+    let mut command = client.command();
+    command.args(["pull", "--quiet", "--", name]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let output = command.output().map_err(|e| missing(&format!(": {}", crate::error::reason(&e))))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let last = said.lines().rfind(|l| !l.trim().is_empty()).unwrap_or_default();
+    let last = last.trim().trim_start_matches("Error: ");
+    Err(missing(&format!(": {}", sanitize::text(&last.chars().take(300).collect::<String>()))))
+}

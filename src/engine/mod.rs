@@ -1,0 +1,137 @@
+//! What runs the sandbox: podman, docker, or the kernel itself.
+
+pub mod client;
+pub mod detect;
+pub mod docker;
+pub mod facts;
+pub mod guest;
+pub mod idmap;
+pub mod image;
+pub mod native;
+pub mod oci;
+pub mod passwd;
+pub mod podman;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::Path;
+
+use nix::sys::signal::Signal;
+use rustix::process::{Pid, WaitStatus};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::plan::Plan;
+use crate::policy::environment::Environment;
+use crate::session::Record;
+use crate::session::liveness::ProcessId;
+use crate::ui::Ui;
+
+/// The three engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// podman
+    Podman,
+    /// docker
+    Docker,
+    /// The built-in one.
+    Native,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Podman => "podman",
+            Kind::Docker => "docker",
+            Kind::Native => "native",
+        })
+    }
+}
+
+/// What a session remembers of its engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineRecord {
+    /// Which.
+    pub kind: Kind,
+    /// Its version; the kernel's for native.
+    pub version: String,
+    /// Whether it runs without root.
+    pub rootless: bool,
+}
+
+/// Another command for a live session.
+#[derive(Debug)]
+pub struct ExecSpec<'a> {
+    /// The command; empty for a shell.
+    pub command: &'a [OsString],
+    /// Its variables.
+    pub env: &'a Environment,
+    /// Whether it gets a terminal.
+    pub terminal: bool,
+}
+
+/// Called when the sandbox exists and before its command can run: the place to record it.
+pub type OnCreated<'a> = &'a mut dyn FnMut(Option<ProcessId>) -> Result<()>;
+
+/// One engine, ready to use.
+pub trait Engine {
+    /// What a session remembers of it.
+    fn record(&self) -> EngineRecord;
+
+    /// How it presents itself: `podman 4.3.1 (rootless, overlay)`.
+    fn describe(&self) -> String;
+
+    /// Refuses what this engine cannot enforce, and gets the image. Nothing has been created yet.
+    fn prepare(&self, plan: &mut Plan, ui: &Ui) -> Result<()>;
+
+    /// Starts the sandbox. `container` is the name for engines that have names.
+    fn start(&self, plan: &Plan, container: &str, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>>;
+
+    /// Whether a started sandbox can be entered.
+    fn is_ready(&self, container: &str) -> bool;
+
+    /// Runs another command in a live session.
+    fn exec(&self, record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>>;
+
+    /// Ends whatever is left of a sandbox whose supervisor died. Nothing left is fine.
+    fn sweep(&self, record: &Record) -> Result<()>;
+
+    /// Makes files below `dir` that the sandbox wrote under other ids readable and removable.
+    fn reclaim(&self, record: &Record, dir: &Path) -> Result<()>;
+}
+
+/// A sandbox, or a command in one, that is running.
+pub trait Sandbox {
+    /// The process whose end is the end of it.
+    fn pid(&self) -> Pid;
+
+    /// Passes a signal to the command.
+    fn signal(&mut self, signal: Signal);
+
+    /// Ends the whole tree, now.
+    fn kill(&mut self);
+
+    /// The command's exit code from how `pid` ended.
+    fn exit_code(&mut self, status: WaitStatus) -> Result<u8>;
+}
+
+/// Exit code of a plain process: its own, or 128+n.
+pub fn plain_exit_code(status: WaitStatus) -> u8 {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => (code & 0xff) as u8,
+        (None, Some(signal)) => (128 + signal & 0xff) as u8,
+        (None, None) => 125,
+    }
+}
+
+/// The engine that a session was made with.
+pub fn of_session(record: &Record, cache: &Path) -> Result<Box<dyn Engine>> {
+    detect::open(record.engine.kind, cache).map_err(|reason| {
+        Error::new(format!(
+            "session {} was made with {}, which does not work now: {reason}",
+            record.name, record.engine.kind
+        ))
+        .hint("`cowbox doctor` tells how to mend it; the session's changes are safe")
+    })
+}

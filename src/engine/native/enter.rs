@@ -1,0 +1,136 @@
+//! Another command in a live native sandbox.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::{AsFd, AsRawFd};
+
+use nix::sys::signal::{Signal, kill};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open, waitpid};
+use rustix::thread::UnshareFlags;
+
+use super::confine::{Program, confine};
+use super::sandbox::not_started;
+use crate::engine::{ExecSpec, Sandbox, plain_exit_code};
+use crate::error::{Error, Kind, Result, reason};
+use crate::policy::Network;
+use crate::session::Record;
+use crate::sys::process::{Side, close_all_except, exit_now, fork_into, join_namespaces};
+use crate::sys::seccomp;
+
+/// Joins the namespaces of the session's pid 1 and starts the command there, confined as the first.
+pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
+    let os = |e: std::io::Error| Error::new(format!("cannot enter the sandbox: {}", reason(&e)));
+    let gone = || Error::new(format!("the sandbox of session {} has just ended", record.name));
+    let init = record.incarnation.as_ref().and_then(|i| i.init.clone()).ok_or_else(gone)?;
+    let network = record.policy.network.unwrap_or(Network::None);
+    let program = Program::new(spec.command, spec.env)?;
+    let filters = seccomp::compile()?;
+    let pid = Pid::from_raw(init.pid).ok_or_else(gone)?;
+    let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|_| gone())?;
+    // Only after the descriptor is held does the check say something about that very process.
+    if !init.is_alive() {
+        return Err(gone());
+    }
+    let mut namespaces = UnshareFlags::NEWUSER
+        | UnshareFlags::NEWNS
+        | UnshareFlags::NEWPID
+        | UnshareFlags::NEWIPC
+        | UnshareFlags::NEWUTS
+        | UnshareFlags::NEWCGROUP;
+    if network == Network::None {
+        namespaces |= UnshareFlags::NEWNET;
+    }
+    let workdir = record.policy.workdir.0.clone();
+    let (status, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| os(e.into()))?;
+
+    // The first child joins; a pid namespace holds for children only, so its child is the command.
+    match fork_into(UnshareFlags::empty()).map_err(os)? {
+        Side::Parent(child) => {
+            drop(writer);
+            Ok(Box::new(Entered { pid: child, status: BufReader::new(status.into()), ended: false }))
+        }
+        Side::Child => {
+            let mut report = std::fs::File::from(writer);
+            close_all_except(&[report.as_raw_fd(), pidfd.as_raw_fd()]);
+            let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+            let joined = join_namespaces(pidfd.as_fd(), namespaces);
+            let joined = joined.and_then(|()| std::env::set_current_dir(&workdir));
+            let forked = joined.and_then(|()| fork_into(UnshareFlags::empty()));
+            match forked {
+                Ok(Side::Child) => {
+                    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+                    let failure = match confine(&filters, network) {
+                        Err(error) => format!("failed {}", error.message()),
+                        Ok(()) => format!("exec {}", program.exec() as i32),
+                    };
+                    let _ = writeln!(report, "{failure}");
+                    exit_now(125)
+                }
+                Ok(Side::Parent(command)) => exit_now(middle(command)),
+                Err(e) => {
+                    let _ = writeln!(report, "failed cannot enter the sandbox: {}", reason(&e));
+                    exit_now(125)
+                }
+            }
+        }
+    }
+}
+
+/// The process between: passes signals on and ends as the command does.
+fn middle(command: Pid) -> i32 {
+    use crate::sys::signal::Signals;
+    let wanted = [&super::init::FORWARDED[..], &[Signal::SIGCHLD]].concat();
+    let Ok(signals) = Signals::collect(&wanted) else { return 125 };
+    loop {
+        if let Ok(Some((_, ended))) = waitpid(Some(command), WaitOptions::NOHANG) {
+            return i32::from(plain_exit_code(ended));
+        }
+        let mut fds = [rustix::event::PollFd::new(&signals, rustix::event::PollFlags::IN)];
+        let _ = rustix::event::poll(&mut fds, None);
+        while let Ok(Some(arrived)) = signals.next() {
+            if arrived.signal != Signal::SIGCHLD && !arrived.from_terminal {
+                let _ = kill(nix::unistd::Pid::from_raw(command.as_raw_pid()), arrived.signal);
+            }
+        }
+    }
+}
+
+struct Entered {
+    pid: Pid,
+    status: BufReader<std::fs::File>,
+    ended: bool,
+}
+
+impl Sandbox for Entered {
+    fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        let _ = kill(nix::unistd::Pid::from_raw(self.pid.as_raw_pid()), signal);
+    }
+
+    fn kill(&mut self) {
+        self.signal(Signal::SIGKILL);
+    }
+
+    fn exit_code(&mut self, status: WaitStatus) -> Result<u8> {
+        self.ended = true;
+        let mut line = String::new();
+        let _ = self.status.read_line(&mut line);
+        match line.trim_end().split_once(' ') {
+            Some(("exec", errno)) => Err(not_started(errno.parse().unwrap_or(0))),
+            Some((_, message)) => Err(Error::of(Kind::NotStarted, message)),
+            None => Ok(plain_exit_code(status)),
+        }
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.kill();
+            let _ = waitpid(Some(self.pid), WaitOptions::empty());
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The home directory of a native sandbox: copy-on-write, in a layer of its own.
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::show;
+use crate::repo::mountinfo;
+
+/// The user's home, if it is one that can be overlaid.
+pub fn directory() -> Option<PathBuf> {
+    let home = PathBuf::from(std::env::var_os("HOME")?).canonicalize().ok()?;
+    (home.parent().is_some() && home.is_dir()).then_some(home)
+}
+
+/// Why the home cannot be copy-on-write: the kernel refuses an overlay over a tree with mounts in it.
+pub fn why_read_only() -> Option<String> {
+    let home = directory()?;
+    let nested = mountinfo::below(&home).ok()?;
+    nested.first().map(|at| format!("{} is a mount inside it", show(at)))
+}
+
+/// Where the layer lies. Sessions usually lie below the home itself, and the kernel refuses an upper
+/// inside its own lower; so then it is in `/var/tmp`, which survives a reboot too. `None`: in memory.
+pub fn layer(session_dir: &Path) -> Option<PathBuf> {
+    let home = directory()?;
+    if !session_dir.starts_with(&home) {
+        return Some(session_dir.join("home"));
+    }
+    let uid = rustix::process::geteuid().as_raw();
+    let base = PathBuf::from(format!("/var/tmp/cowbox-{uid}"));
+    let _ = DirBuilder::new().mode(0o700).create(&base);
+    // Anybody can create names in /var/tmp: only a directory that is ours alone will do.
+    let meta = fs::symlink_metadata(&base).ok()?;
+    let ours = meta.is_dir() && meta.uid() == uid && meta.mode() & 0o077 == 0;
+    ours.then(|| base.join(session_dir.file_name().unwrap_or_default()))
+}
+
+/// Removes the layer of a session that goes.
+pub fn remove_layer(session_dir: &Path) -> std::io::Result<()> {
+    match layer(session_dir) {
+        Some(dir) if !dir.starts_with(session_dir) => crate::layer::remove::tree(&dir),
+        _ => Ok(()),
+    }
+}

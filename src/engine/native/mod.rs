@@ -1,0 +1,141 @@
+//! The built-in engine: the kernel's namespaces over the host's own root, read-only.
+//!
+//! `sandbox` is the parent's side, `init` the sandbox's pid 1, `root` what the sandbox sees,
+//! `confine` what the command may do, `enter` a further command in a live one.
+
+mod cgroup;
+mod confine;
+mod enter;
+mod home;
+mod init;
+mod root;
+mod sandbox;
+pub mod secrets;
+
+use std::path::Path;
+
+use super::facts::Unusable;
+use super::idmap::IdMap;
+use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox};
+use crate::error::{Error, Result};
+use crate::layer::access;
+use crate::plan::Plan;
+use crate::session::Record;
+use crate::ui::Ui;
+
+pub use home::{layer as home_layer, remove_layer as remove_home_layer};
+
+/// The built-in engine.
+#[derive(Debug)]
+pub struct Native {
+    kernel: String,
+}
+
+impl Native {
+    /// Needs nothing but a kernel that lets us make namespaces, which starting one will show.
+    pub fn open() -> Result<Self, Unusable> {
+        let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
+        for (file, blocked) in [
+            ("/proc/sys/kernel/unprivileged_userns_clone", "0"),
+            ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"),
+            ("/proc/sys/user/max_user_namespaces", "0"),
+        ] {
+            let value = std::fs::read_to_string(file).unwrap_or_default();
+            if value.trim() == blocked
+                && !(rustix::process::geteuid().is_root() && !file.ends_with("max_user_namespaces"))
+            {
+                let name = file.trim_start_matches("/proc/sys/").replace('/', ".");
+                return Err(format!("user namespaces are closed to you ({name} = {blocked})"));
+            }
+        }
+        Ok(Self { kernel })
+    }
+}
+
+impl Engine for Native {
+    fn record(&self) -> EngineRecord {
+        let rootless = !rustix::process::geteuid().is_root();
+        EngineRecord { kind: Kind::Native, version: self.kernel.clone(), rootless }
+    }
+
+    fn describe(&self) -> String {
+        let mode = if rustix::process::geteuid().is_root() { "as root" } else { "rootless" };
+        format!("native, Linux {} ({mode}, overlay)", self.kernel)
+    }
+
+    fn prepare(&self, plan: &mut Plan, ui: &Ui) -> Result<()> {
+        if let Some(image) = &plan.image {
+            return Err(Error::new(format!(
+                "the native engine runs on this system's own files and cannot use the image {}",
+                crate::ui::sanitize::text(image)
+            ))
+            .hint("use `--engine podman` or `--engine docker`, or leave the image out"));
+        }
+        if let Some(runtime) = &plan.runtime {
+            return Err(Error::new(format!(
+                "the native engine has no OCI runtime, so not `{}`",
+                crate::ui::sanitize::text(runtime)
+            ))
+            .hint("use `--engine podman` or `--engine docker`"));
+        }
+        check_user(plan.user.as_deref())?;
+        if !plan.limits.is_empty() {
+            cgroup::check(&plan.limits)?;
+        }
+        if let Some(reason) = home::why_read_only() {
+            ui.warn(&format!("your home is shown read-only: {reason}"));
+        }
+        Ok(())
+    }
+
+    fn start(&self, plan: &Plan, _container: &str, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
+        sandbox::start(plan, created)
+    }
+
+    fn is_ready(&self, _container: &str) -> bool {
+        // `start` returns when the sandbox is complete.
+        true
+    }
+
+    fn exec(&self, record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
+        enter::start(record, spec)
+    }
+
+    fn sweep(&self, record: &Record) -> Result<()> {
+        if let Some(init) = record.incarnation.as_ref().and_then(|i| i.init.as_ref()) {
+            init.signal(rustix::process::Signal::KILL);
+            cgroup::remove(record.id.as_str());
+        }
+        Ok(())
+    }
+
+    fn reclaim(&self, _record: &Record, _dir: &Path) -> Result<()> {
+        access::gain()
+    }
+}
+
+/// The same id inside; or root inside, which is the same id under another name.
+fn check_user(user: Option<&str>) -> Result<()> {
+    let Some(user) = user else { return Ok(()) };
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let name = super::passwd::by_uid(uid).map(|e| e.name);
+    let own = user == uid.to_string() || user == format!("{uid}:{gid}") || name.as_deref() == Some(user);
+    if own || is_root_user(user) {
+        return Ok(());
+    }
+    Err(Error::new(format!(
+        "the native engine cannot run as `{}`: inside you are yourself",
+        crate::ui::sanitize::text(user)
+    ))
+    .hint("leave `--user` out, use `--user root`, or an engine with images"))
+}
+
+/// Whether `--user` asks for root.
+fn is_root_user(user: &str) -> bool {
+    matches!(user, "root" | "0" | "0:0")
+}
+
+/// The map that a plan asks for.
+fn id_map(user: Option<&str>) -> IdMap {
+    if user.is_some_and(is_root_user) { IdMap::as_root() } else { IdMap::same() }
+}

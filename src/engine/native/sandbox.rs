@@ -1,0 +1,195 @@
+//! The parent's side of a native sandbox.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+
+use nix::sys::signal::{Signal, kill};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
+use rustix::thread::UnshareFlags;
+
+use super::confine::Program;
+use super::init::{Init, READY};
+use super::root::{Home, Root};
+use super::{cgroup, home, id_map};
+use crate::engine::{OnCreated, Sandbox, plain_exit_code};
+use crate::error::{Error, Kind, Result, reason};
+use crate::plan::Plan;
+use crate::policy::Network;
+use crate::session::liveness::ProcessId;
+use crate::sys::process::{Side, fork_into};
+use crate::sys::seccomp;
+
+/// Starts it; returns when it is complete and its command may run.
+pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
+    let os = |e: rustix::io::Errno| Error::new(format!("cannot start the sandbox: {}", reason(&e.into())));
+    let init = Init {
+        root: root(plan)?,
+        program: Program::new(&plan.command, &plan.env)?,
+        filters: seccomp::compile()?,
+        network: plan.network,
+        workdir: plan.workdir.clone(),
+    };
+    let map = id_map(plan.user.as_deref());
+    let group =
+        if plan.limits.is_empty() { None } else { Some(cgroup::Group::create(&plan.session_dir, &plan.limits)?) };
+    let (go_reader, go) = pipe_with(PipeFlags::CLOEXEC).map_err(os)?;
+    let (status, status_writer) = pipe_with(PipeFlags::CLOEXEC).map_err(os)?;
+
+    let mut namespaces = UnshareFlags::NEWUSER
+        | UnshareFlags::NEWNS
+        | UnshareFlags::NEWPID
+        | UnshareFlags::NEWIPC
+        | UnshareFlags::NEWUTS
+        | UnshareFlags::NEWCGROUP;
+    if plan.network == Network::None {
+        namespaces |= UnshareFlags::NEWNET;
+    }
+    let pid = match fork_into(namespaces) {
+        Ok(Side::Child) => init.run(go_reader, status_writer),
+        Ok(Side::Parent(pid)) => pid,
+        Err(e) => {
+            return Err(Error::new(format!("the kernel refuses a user namespace: {}", reason(&e)))
+                .hint("`cowbox doctor` tells how to allow it"));
+        }
+    };
+    drop((go_reader, status_writer));
+    let mut sandbox = Native { pid, status: BufReader::new(status.into()), group, ended: false };
+    // From here on dropping it ends the child. Helpers that fail leave the map unwritten, and a
+    // single id needs none.
+    if let Err(error) = map.write(pid) {
+        if !map.has_range() || map.single().write(pid).is_err() {
+            return Err(error.hint("`cowbox doctor` tells how to allow user namespaces"));
+        }
+    }
+    if let Some(group) = &sandbox.group {
+        group.add(pid)?;
+    }
+    rustix::io::write(&go, b"1").map_err(os)?;
+    sandbox.expect_ready()?;
+    created(Some(ProcessId::of(pid.as_raw_pid())))?;
+    rustix::io::write(&go, b"2").map_err(os)?;
+    Ok(Box::new(sandbox))
+}
+
+fn root(plan: &Plan) -> Result<Root> {
+    let home_dir = home::directory();
+    let read_only = home::why_read_only().is_some();
+    let home = match &home_dir {
+        Some(path) if !read_only => {
+            let layer = home::layer(&plan.session_dir);
+            if let Some(layer) = &layer {
+                make_home_layer(layer, path)?;
+            }
+            Some(Home { path: path.clone(), layer })
+        }
+        _ => None,
+    };
+    let absolute = |path: &PathBuf| home_dir.as_ref().map_or_else(|| path.clone(), |home| home.join(path));
+    let mut masked: Vec<PathBuf> = plan.masked.iter().map(absolute).filter(|path| path.is_absolute()).collect();
+    masked.extend(plan.private_dirs.iter().cloned());
+    masked.extend(sockets());
+    // What the user mounts or works on was asked for: only what lies in it and is secret is hidden.
+    let shown: Vec<PathBuf> =
+        plan.overlays().iter().map(|o| o.target.clone()).chain(plan.mounts.iter().map(|m| m.target.clone())).collect();
+    masked.retain(|path| !shown.iter().any(|s| s.starts_with(path)));
+    Ok(Root {
+        overlays: plan.overlays(),
+        home,
+        binds: plan.binds().map(|(m, ro)| (m.source.clone(), m.target.clone(), ro)).collect(),
+        masked,
+    })
+}
+
+fn make_home_layer(layer: &std::path::Path, home: &std::path::Path) -> Result<()> {
+    crate::engine::oci::make_layers(&crate::plan::Overlay {
+        lower: home.to_path_buf(),
+        target: home.to_path_buf(),
+        upper: layer.join("upper"),
+        work: layer.join("work"),
+    })
+}
+
+/// Sockets in the file system are doors to daemons, and a read-only mount does not close them.
+fn sockets() -> Vec<PathBuf> {
+    let table = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let private = ["/tmp/", "/run/", "/var/run/", "/dev/", "/proc/", "/var/tmp/"];
+    let path = |line: &str| line.split_ascii_whitespace().nth(7).filter(|p| p.starts_with('/')).map(str::to_owned);
+    let mut found: Vec<String> = table.lines().skip(1).filter_map(path).collect();
+    found.retain(|p| !private.iter().any(|dir| p.starts_with(dir)));
+    found.sort();
+    found.dedup();
+    found.into_iter().map(PathBuf::from).collect()
+}
+
+/// A running native sandbox; dropped before its end, it is killed.
+struct Native {
+    pid: Pid,
+    status: BufReader<std::fs::File>,
+    group: Option<cgroup::Group>,
+    ended: bool,
+}
+
+impl Native {
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        let _ = self.status.read_line(&mut line);
+        line.trim_end().to_owned()
+    }
+
+    fn expect_ready(&mut self) -> Result<()> {
+        match self.line() {
+            line if line == READY => Ok(()),
+            line => {
+                let message = line.strip_prefix("failed ").unwrap_or("the sandbox's first process died").to_owned();
+                Err(Error::new(message).hint("`cowbox doctor` tries everything that the native engine needs"))
+            }
+        }
+    }
+}
+
+impl Sandbox for Native {
+    fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        let _ = kill(nix::unistd::Pid::from_raw(self.pid.as_raw_pid()), signal);
+    }
+
+    fn kill(&mut self) {
+        // pid 1 takes its whole namespace along.
+        self.signal(Signal::SIGKILL);
+    }
+
+    fn exit_code(&mut self, status: WaitStatus) -> Result<u8> {
+        self.ended = true;
+        let line = self.line();
+        match line.split_once(' ') {
+            Some(("exit", code)) => Ok(code.parse().unwrap_or(125)),
+            Some(("exec", errno)) => Err(not_started(errno.parse().unwrap_or(0))),
+            Some((_, message)) => Err(Error::of(Kind::NotStarted, message)),
+            None => Ok(plain_exit_code(status)),
+        }
+    }
+}
+
+impl Drop for Native {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.kill();
+            let _ = waitpid(Some(self.pid), WaitOptions::empty());
+        }
+        drop(self.group.take());
+    }
+}
+
+/// Why a command could not be executed.
+pub fn not_started(errno: i32) -> Error {
+    use nix::errno::Errno;
+    match Errno::from_raw(errno) {
+        Errno::ENOENT | Errno::ENOTDIR => Error::of(Kind::NotFound, "the command was not found in the sandbox"),
+        Errno::EACCES => Error::of(Kind::NotExecutable, "the command is not executable"),
+        other => Error::of(Kind::NotExecutable, format!("the command cannot be executed: {}", other.desc())),
+    }
+}

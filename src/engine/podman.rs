@@ -1,0 +1,323 @@
+//! podman, rootless first.
+//!
+//! The overlay is podman's own `:O` volume, which costs no further call. The image's user is mapped
+//! to the invoking user, so that what the command creates belongs to that user on the host.
+
+use std::path::{Path, PathBuf};
+
+use super::client::Client;
+use super::facts::Facts;
+use super::image::{Identity, Images};
+use super::oci::{self, Attached, Links, Variables};
+use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox, guest};
+use crate::error::{Error, Result};
+use crate::layer::access;
+use crate::plan::{Overlay, Plan};
+use crate::policy::{CONTAINER_CAPABILITIES, Network};
+use crate::session::Record;
+use crate::ui::Ui;
+
+/// All capabilities of Linux less those that we keep. Dropping by name, because podman gives every
+/// added one to a command that is not root, as an effective one.
+const ALL_CAPABILITIES: [&str; 41] = [
+    "AUDIT_CONTROL",
+    "AUDIT_READ",
+    "AUDIT_WRITE",
+    "BLOCK_SUSPEND",
+    "BPF",
+    "CHECKPOINT_RESTORE",
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "DAC_READ_SEARCH",
+    "FOWNER",
+    "FSETID",
+    "IPC_LOCK",
+    "IPC_OWNER",
+    "KILL",
+    "LEASE",
+    "LINUX_IMMUTABLE",
+    "MAC_ADMIN",
+    "MAC_OVERRIDE",
+    "MKNOD",
+    "NET_ADMIN",
+    "NET_BIND_SERVICE",
+    "NET_BROADCAST",
+    "NET_RAW",
+    "PERFMON",
+    "SETFCAP",
+    "SETGID",
+    "SETPCAP",
+    "SETUID",
+    "SYSLOG",
+    "SYS_ADMIN",
+    "SYS_BOOT",
+    "SYS_CHROOT",
+    "SYS_MODULE",
+    "SYS_NICE",
+    "SYS_PACCT",
+    "SYS_PTRACE",
+    "SYS_RAWIO",
+    "SYS_RESOURCE",
+    "SYS_TIME",
+    "SYS_TTY_CONFIG",
+    "WAKE_ALARM",
+];
+
+/// podman, asked and found working.
+#[derive(Debug)]
+pub struct Podman {
+    client: Client,
+    facts: Facts,
+    cache: PathBuf,
+}
+
+impl Podman {
+    /// With what it said about itself.
+    pub fn new(client: Client, facts: Facts, cache: &Path) -> Self {
+        Self { client, facts, cache: cache.to_path_buf() }
+    }
+
+    fn images(&self) -> Images<'_> {
+        Images::new(&self.client, self.facts.graph_root.as_deref().unwrap_or_default(), &self.cache)
+    }
+
+    fn identity(&self, plan: &Plan, ui: &Ui) -> Result<Identity> {
+        let name = plan.image.as_deref().unwrap_or_default();
+        let images = self.images();
+        let mut image = images.get(name, ui)?;
+        let user = plan.user.clone().unwrap_or_else(|| image.user.clone());
+        images.identity(name, &mut image, &user)
+    }
+
+    /// How the host user appears inside.
+    fn user_arguments(&self, who: Identity) -> Vec<String> {
+        let user = format!("--user={}:{}", who.uid, who.gid);
+        if who.uid == 0 {
+            return vec![user];
+        }
+        if self.facts.rootless {
+            return vec![user, format!("--userns=keep-id:uid={},gid={}", who.uid, who.gid)];
+        }
+        // What keep-id does, spelled out: podman has it for rootless only.
+        let map = |flag: &str, id: u32| {
+            let below = (id > 0).then(|| format!("{flag}=0:1:{id}"));
+            let own = format!("{flag}={id}:0:1");
+            let above = format!("{flag}={}:{}:{}", id + 1, id + 1, 65536u32.saturating_sub(id + 1).max(1));
+            below.into_iter().chain([own, above])
+        };
+        let maps = map("--uidmap", who.uid).chain(map("--gidmap", who.gid));
+        std::iter::once(user).chain(maps).collect()
+    }
+
+    /// `SRC:DST:O,…`. Rootless podman adds `userxattr` by itself. Rootful it does not, and takes no
+    /// further options; but it does not escape a comma in SRC either, so the option rides there.
+    /// The link exists under both names: should a later podman escape it, the repo is still what is
+    /// below, and the reader refuses an upper with marks of another kind.
+    fn overlay_argument(&self, number: usize, overlay: &Overlay, links: &Links, session_dir: &Path) -> Result<String> {
+        let mut source = links.link(&format!("{number}"), &overlay.lower)?;
+        if !self.facts.rootless {
+            source = links.link(&format!("{number},userxattr"), &overlay.lower)?;
+        }
+        Ok(format!(
+            "--volume={source}:{}:O,upperdir={},workdir={}",
+            overlay.target.display(),
+            links.in_session(&overlay.upper, session_dir),
+            links.in_session(&overlay.work, session_dir)
+        ))
+    }
+}
+
+impl Engine for Podman {
+    fn record(&self) -> EngineRecord {
+        EngineRecord { kind: Kind::Podman, version: self.facts.version.clone(), rootless: self.facts.rootless }
+    }
+
+    fn describe(&self) -> String {
+        let mode = if self.facts.rootless { "rootless" } else { "rootful" };
+        format!("podman {} ({mode}, overlay)", self.facts.version)
+    }
+
+    fn prepare(&self, plan: &mut Plan, ui: &Ui) -> Result<()> {
+        oci::check_targets(plan)?;
+        if !plan.limits.is_empty() && !self.facts.limits {
+            return Err(Error::new("rootless podman cannot enforce --memory, --cpus or --pids here: the cgroup controllers are not delegated to you")
+                .hint("leave the limit out, use rootful podman or docker, or set up cgroup v2 delegation"));
+        }
+        let who = self.identity(plan, ui)?;
+        plan.user = Some(format!("{}:{}", who.uid, who.gid));
+        Ok(())
+    }
+
+    fn start(&self, plan: &Plan, container: &str, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
+        oci::check_workdir(plan)?;
+        let links = Links::new(&plan.session_dir)?;
+        let variables = Variables::new(&plan.env)?;
+        let mut command = self.client.command();
+        // conmon drops a file `oom` where it stands when the kernel kills for memory: not in `/`.
+        command.current_dir(&plan.session_dir);
+        if let Some(runtime) = &plan.runtime {
+            command.arg("--runtime").arg(runtime);
+        }
+        command.args(["run", "--rm", "--pull=never", "--log-driver=none", "--http-proxy=false", "--interactive"]);
+        command.arg(format!("--name={container}"));
+        if plan.terminal {
+            command.args(["--tty", "--detach-keys="]);
+        }
+        if plan.network == Network::None {
+            command.arg("--network=none");
+        }
+        let dropped: Vec<&str> = ALL_CAPABILITIES.into_iter().filter(|c| !CONTAINER_CAPABILITIES.contains(c)).collect();
+        command.arg(format!("--cap-drop={}", dropped.join(",")));
+        let who = self.planned_identity(plan);
+        if !self.facts.rootless && who.uid != 0 {
+            command.arg("--security-opt=no-new-privileges");
+        }
+        command.args(self.user_arguments(who));
+        if let Some(memory) = plan.limits.memory {
+            command.arg(format!("--memory={memory}"));
+        }
+        if let Some(cpus) = plan.limits.cpus {
+            command.arg(format!("--cpus={cpus}"));
+        }
+        if let Some(pids) = plan.limits.pids {
+            command.arg(format!("--pids-limit={pids}"));
+        }
+        let overlays = plan.overlays();
+        let volumes = if plan.runtime.is_some() {
+            Some(Volumes::create(&self.client, container, &overlays, &links, plan)?)
+        } else {
+            None
+        };
+        for (number, overlay) in overlays.iter().enumerate() {
+            match &volumes {
+                Some(volumes) => {
+                    command.arg(format!("--volume={}:{}", volumes.names[number], overlay.target.display()))
+                }
+                None => command.arg(self.overlay_argument(number, overlay, &links, &plan.session_dir)?),
+            };
+        }
+        for (number, (mount, read_only)) in plan.binds().enumerate() {
+            let source = links.link(&format!("bind{number}"), &mount.source)?;
+            command.arg(format!("--mount=type=bind,src={source},dst={},ro={read_only}", mount.target.display()));
+        }
+        command.arg("--mount").arg(oci::guest_mount(&self.cache, &links)?);
+        command.arg("--workdir").arg(&plan.workdir);
+        variables.add_to(&mut command);
+        command.args(["--entrypoint", guest::INSIDE]).arg(plan.image.as_deref().unwrap_or_default()).arg("init");
+        command.args(oci::command_or_shell(&plan.command));
+        created(None)?;
+        let attached = Attached::spawn(&self.client, command, Some(container), Some(links))?;
+        Ok(match volumes {
+            Some(volumes) => Box::new(WithVolumes { attached, _volumes: volumes }),
+            None => Box::new(attached),
+        })
+    }
+
+    fn is_ready(&self, container: &str) -> bool {
+        oci::is_running(&self.client, container)
+    }
+
+    fn exec(&self, record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
+        oci::exec(&self.client, record, spec, "--detach-keys=")
+    }
+
+    fn sweep(&self, record: &Record) -> Result<()> {
+        if let Some(container) = record.incarnation.as_ref().and_then(|i| i.container.as_deref()) {
+            oci::remove(&self.client, container);
+            if record.policy.runtime.is_some() {
+                Volumes::remove(&self.client, container);
+            }
+        }
+        Ok(())
+    }
+
+    fn reclaim(&self, _record: &Record, _dir: &Path) -> Result<()> {
+        access::gain()
+    }
+}
+
+impl Podman {
+    /// `prepare` left the numbers in the plan.
+    fn planned_identity(&self, plan: &Plan) -> Identity {
+        let text = plan.user.as_deref().unwrap_or("0:0");
+        let (uid, gid) = text.split_once(':').unwrap_or((text, "0"));
+        Identity { uid: uid.parse().unwrap_or(0), gid: gid.parse().unwrap_or(0) }
+    }
+}
+
+/// Overlays as `local` volumes. Other OCI runtimes (gVisor) do not know the mount that `:O` leaves
+/// to the runtime and would show an empty directory; a volume is mounted by podman itself.
+struct Volumes {
+    client: Client,
+    names: Vec<String>,
+}
+
+impl Volumes {
+    fn create(client: &Client, container: &str, overlays: &[Overlay], links: &Links, plan: &Plan) -> Result<Self> {
+        Self::remove(client, container);
+        let mut made = Self { client: client.clone(), names: Vec::new() };
+        for (number, overlay) in overlays.iter().enumerate() {
+            let name = format!("{container}-{number}");
+            let options = format!(
+                "o=lowerdir={},upperdir={},workdir={},userxattr",
+                links.link(&format!("volume{number}"), &overlay.lower)?,
+                links.in_session(&overlay.upper, &plan.session_dir),
+                links.in_session(&overlay.work, &plan.session_dir)
+            );
+            client.capture(&[
+                "volume",
+                "create",
+                "--opt",
+                "type=overlay",
+                "--opt",
+                "device=overlay",
+                "--opt",
+                &options,
+                &name,
+            ])?;
+            made.names.push(name);
+        }
+        Ok(made)
+    }
+
+    fn remove(client: &Client, container: &str) {
+        let filter = format!("name=^{container}-");
+        if let Ok(found) = client.capture(&["volume", "ls", "--quiet", "--filter", &filter]) {
+            for name in found.lines() {
+                client.attempt(&["volume", "rm", "--force", name]);
+            }
+        }
+    }
+}
+
+impl Drop for Volumes {
+    fn drop(&mut self) {
+        for name in &self.names {
+            self.client.attempt(&["volume", "rm", "--force", name]);
+        }
+    }
+}
+
+/// A container whose volumes go when it has ended.
+struct WithVolumes {
+    attached: Attached,
+    _volumes: Volumes,
+}
+
+impl Sandbox for WithVolumes {
+    fn pid(&self) -> rustix::process::Pid {
+        self.attached.pid()
+    }
+
+    fn signal(&mut self, signal: nix::sys::signal::Signal) {
+        self.attached.signal(signal);
+    }
+
+    fn kill(&mut self) {
+        self.attached.kill();
+    }
+
+    fn exit_code(&mut self, status: rustix::process::WaitStatus) -> Result<u8> {
+        self.attached.exit_code(status)
+    }
+}

@@ -1,0 +1,49 @@
+//! Getting at layers whose files belong to other ids, or that their owner may not read.
+//!
+//! A sandbox with sub-ids leaves files of ids that only exist in a user namespace, and a mode 000
+//! file is closed even to its owner. Inside a user namespace of our own, with the same ids mapped,
+//! both are readable. Files that a docker container wrote as root must be given to the user first,
+//! by the daemon (see `engine::docker`).
+
+use rustix::process::{WaitOptions, waitpid};
+use rustix::thread::UnshareFlags;
+
+use crate::engine::idmap::IdMap;
+use crate::error::{Error, Result};
+use crate::sys::process::{Side, exit_now, fork_into, unshare};
+
+/// Moves this process into a user namespace where it is root over its own files and its sub-ids.
+/// Root already is.
+pub fn gain() -> Result<()> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let map = IdMap::as_root();
+    let refused = |e: std::io::Error| {
+        Error::new(format!(
+            "some files of the session belong to other ids, and a user namespace to read them is refused: {}",
+            crate::error::reason(&e)
+        ))
+        .hint("`cowbox doctor` tells how to allow user namespaces")
+    };
+    let target = rustix::process::getpid();
+    let (ready, go) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|e| refused(e.into()))?;
+    // The maps must be written from outside of the new namespace.
+    match fork_into(UnshareFlags::empty()).map_err(refused)? {
+        Side::Child => {
+            drop(go);
+            let mut byte = [0u8; 1];
+            let done = rustix::io::read(&ready, &mut byte) == Ok(1) && map.write(target).is_ok();
+            exit_now(i32::from(!done))
+        }
+        Side::Parent(child) => {
+            unshare(UnshareFlags::NEWUSER).map_err(refused)?;
+            rustix::io::write(&go, b"g").map_err(|e| refused(e.into()))?;
+            let ended = waitpid(Some(child), WaitOptions::empty()).map_err(|e| refused(e.into()))?;
+            match ended {
+                Some((_, status)) if status.exit_status() == Some(0) => Ok(()),
+                _ => Err(refused(std::io::Error::other("the id maps could not be written"))),
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `cowbox` runs a command over a repository that it cannot touch.
+//!
+//! The flow of data is the architecture. Each stage hands one typed value to the next:
+//!
+//! ```text
+//! cli ─→ settings ─→ plan ─→ engine ─→ changes ─→ diff
+//!        (origin     (what    (podman,  (read the  (show)
+//!         of each)    to run)  docker,   upper)
+//!                              native)
+//! ```
+//!
+//! `session` keeps what outlives a process, `process` supervises children, `policy` says what the
+//! sandbox may see, `layer` knows overlayfs, `sys` holds all the unsafe code.
+
+pub mod changes;
+pub mod cli;
+pub mod commands;
+pub mod diff;
+pub mod engine;
+pub mod error;
+pub mod layer;
+pub mod paths;
+pub mod plan;
+pub mod policy;
+pub mod process;
+pub mod repo;
+pub mod session;
+pub mod settings;
+pub mod sys;
+pub mod ui;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Parses `args`, runs the verb and gives the exit code. Never calls `exit`, so destructors run.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match cli::parse(&args) {
+        Ok(cli) => cli,
+        Err(refused) => return ExitCode::from(cli::report(&refused, &args)),
+    };
+    let ui = ui::Ui::new(&cli.global);
+    match commands::dispatch(cli, &ui) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            ui.error(&error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

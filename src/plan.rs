@@ -1,0 +1,114 @@
+//! What to run, decided: the value between settings and engine. Nothing in here is a question any more.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::policy::Network;
+use crate::policy::environment::Environment;
+use crate::policy::limits::Limits;
+use crate::policy::mounts::Access;
+
+/// One sandbox to start.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Host path of the repo.
+    pub repo: PathBuf,
+    /// Where it stands inside.
+    pub workspace: PathBuf,
+    /// Where the command starts, inside.
+    pub workdir: PathBuf,
+    /// The command; empty for a shell.
+    pub command: Vec<OsString>,
+    /// Its variables.
+    pub env: Environment,
+    /// Network.
+    pub network: Network,
+    /// Limits.
+    pub limits: Limits,
+    /// `--user`
+    pub user: Option<String>,
+    /// `--runtime`
+    pub runtime: Option<String>,
+    /// Image of podman or docker.
+    pub image: Option<String>,
+    /// Further mounts, in order.
+    pub mounts: Vec<Mount>,
+    /// A gitdir that lies outside of the repo: always copy-on-write.
+    pub gitdir: Option<GitMount>,
+    /// Whether the command gets a terminal.
+    pub terminal: bool,
+    /// What native hides, relative to home or absolute.
+    pub masked: Vec<PathBuf>,
+    /// The session's own directory on the host.
+    pub session_dir: PathBuf,
+    /// cowbox's state and cache, never shown inside.
+    pub private_dirs: Vec<PathBuf>,
+}
+
+/// One mount of the user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Canonical host path.
+    pub source: PathBuf,
+    /// Path inside.
+    pub target: PathBuf,
+    /// How.
+    pub access: Access,
+}
+
+/// The gitdir of a linked worktree or of a submodule on its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GitMount {
+    /// Host path of the shared gitdir.
+    pub source: PathBuf,
+    /// Where `.git` will look for it inside.
+    pub target: PathBuf,
+    /// A config with the right working tree, to lie in its layer from the start.
+    pub config: Option<Vec<u8>>,
+}
+
+/// One overlay: what is below, and the two directories of the layer on top.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overlay {
+    /// Host path that is shown.
+    pub lower: PathBuf,
+    /// Where inside.
+    pub target: PathBuf,
+    /// The writable layer.
+    pub upper: PathBuf,
+    /// The kernel's scratch directory.
+    pub work: PathBuf,
+}
+
+impl Plan {
+    /// The overlays, the repo's first; then the gitdir's and the copy-on-write mounts.
+    pub fn overlays(&self) -> Vec<Overlay> {
+        let dir = &self.session_dir;
+        let mut all = vec![Overlay {
+            lower: self.repo.clone(),
+            target: self.workspace.clone(),
+            upper: dir.join("upper"),
+            work: dir.join("work"),
+        }];
+        let beside = |name: String, lower: &PathBuf, target: &PathBuf| Overlay {
+            lower: lower.clone(),
+            target: target.clone(),
+            upper: dir.join("mounts").join(&name).join("upper"),
+            work: dir.join("mounts").join(&name).join("work"),
+        };
+        if let Some(git) = &self.gitdir {
+            all.push(beside("gitdir".into(), &git.source, &git.target));
+        }
+        for (number, mount) in self.mounts.iter().enumerate() {
+            if mount.access == Access::Cow {
+                all.push(beside(number.to_string(), &mount.source, &mount.target));
+            }
+        }
+        all
+    }
+
+    /// The plain binds: source, target, and whether they are read-only.
+    pub fn binds(&self) -> impl Iterator<Item = (&Mount, bool)> {
+        self.mounts.iter().filter(|m| m.access != Access::Cow).map(|m| (m, m.access == Access::Ro))
+    }
+}

@@ -1,0 +1,106 @@
+//! Which variables the command gets: an allow-list plus what `--env` names.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use crate::error::{Error, Result};
+
+/// Passed on when they are set; every `LC_*` too.
+const ALLOWED: [&str; 5] = ["TERM", "LANG", "TZ", "COLORTERM", "NO_COLOR"];
+
+/// Also passed on by the native engine, which runs the host's own programs.
+const ALLOWED_NATIVE: [&str; 5] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL"];
+
+/// Variables of the command. Values may be secrets: they never go to an argument list, a log or a record.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Environment(BTreeMap<OsString, OsString>);
+
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}
+
+impl Environment {
+    /// The allow-list taken from `host`, then `--env` in order.
+    pub fn build(host: impl Iterator<Item = (OsString, OsString)>, native: bool, given: &[OsString]) -> Result<Self> {
+        let host: BTreeMap<OsString, OsString> = host.collect();
+        let mut chosen: BTreeMap<OsString, OsString> = host
+            .iter()
+            .filter(|(name, _)| is_allowed(name, native))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        for entry in given {
+            let bytes = entry.as_bytes();
+            let (name, value) = match bytes.iter().position(|b| *b == b'=') {
+                Some(at) => (&bytes[..at], Some(OsString::from_vec(bytes[at + 1..].to_vec()))),
+                None => (bytes, None),
+            };
+            if name.is_empty() || name.contains(&0) {
+                return Err(Error::new("--env needs a name, as in KEY or KEY=VALUE"));
+            }
+            let name = OsStr::from_bytes(name).to_owned();
+            // A name that is not set is not an error: `--env TOKEN` in a script that may lack it.
+            if let Some(value) = value.or_else(|| host.get(&name).cloned()) {
+                chosen.insert(name, value);
+            }
+        }
+        Ok(Self(chosen))
+    }
+
+    /// Sets one more.
+    pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
+        self.0.insert(name.into(), value.into());
+    }
+
+    /// The value of a variable.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.0.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+
+    /// All of them, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    /// The names alone: what may be recorded.
+    pub fn names(&self) -> Vec<String> {
+        self.0.keys().map(|name| name.to_string_lossy().into_owned()).collect()
+    }
+}
+
+fn is_allowed(name: &OsStr, native: bool) -> bool {
+    name.as_bytes().starts_with(b"LC_")
+        || ALLOWED.iter().any(|a| name == *a)
+        || native && ALLOWED_NATIVE.iter().any(|a| name == *a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(native: bool, given: &[&str]) -> Vec<(String, String)> {
+        let host = [("TERM", "xterm"), ("LC_ALL", "C"), ("PATH", "/bin"), ("AWS_SECRET", "s"), ("FOO", "bar")];
+        let host = host.iter().map(|(a, b)| (a.into(), b.into()));
+        let given: Vec<OsString> = given.iter().map(Into::into).collect();
+        let built = Environment::build(host, native, &given).unwrap();
+        let text = |s: &OsStr| s.to_str().unwrap().to_owned();
+        built.iter().map(|(a, b)| (text(a), text(b))).collect()
+    }
+
+    #[test]
+    fn only_the_allow_list_and_what_was_named_gets_in() {
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(build(false, &[]), [pair("LC_ALL", "C"), pair("TERM", "xterm")]);
+        assert_eq!(build(true, &[]), [pair("LC_ALL", "C"), pair("PATH", "/bin"), pair("TERM", "xterm")]);
+        let given = build(false, &["FOO", "X=a=b", "TERM=dumb", "UNSET"]);
+        assert_eq!(given, [pair("FOO", "bar"), pair("LC_ALL", "C"), pair("TERM", "dumb"), pair("X", "a=b")]);
+    }
+
+    #[test]
+    fn a_debug_print_shows_no_value() {
+        let env = Environment::build(std::iter::empty(), false, &["TOKEN=hunter2".into()]).unwrap();
+        assert_eq!(format!("{env:?}"), r#"["TOKEN"]"#);
+    }
+}

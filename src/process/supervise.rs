@@ -1,0 +1,144 @@
+//! Waiting for a sandbox: signals, timeout, and the end.
+//!
+//! | signal | what happens |
+//! | --- | --- |
+//! | INT, QUIT from the terminal | nothing: the terminal sent it to the command as well |
+//! | INT, QUIT, USR1, USR2 by `kill` | passed on |
+//! | TERM, HUP | the sandbox is asked to end, and killed ten seconds later; its changes are kept |
+//! | a second TERM or HUP | killed at once |
+
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{WaitOptions, WaitStatus, waitpid};
+
+use crate::engine::Sandbox;
+use crate::error::{Error, Kind, Result, reason};
+use crate::sys::signal::Signals;
+
+/// How long a command may take to end after SIGTERM.
+const STOP_GRACE: Duration = Duration::from_secs(10);
+/// How long after a timeout.
+const TIMEOUT_GRACE: Duration = Duration::from_secs(2);
+/// How long an engine's client may outlive the container that was killed.
+const KILL_GRACE: Duration = Duration::from_secs(5);
+
+/// Signals that we answer to while a sandbox runs.
+const WATCHED: [Signal; 7] = [
+    Signal::SIGCHLD,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+];
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Its exit code, or 124.
+    pub code: u8,
+    /// Whether `--timeout` ended it.
+    pub timed_out: bool,
+    /// Whether we were told to stop it.
+    pub stopped: bool,
+}
+
+/// Starts to collect signals. To be done before the sandbox exists, so that none is lost.
+pub fn watch() -> Result<Signals> {
+    Signals::collect(&WATCHED).map_err(|e| Error::new(format!("cannot watch for signals: {}", reason(&e))))
+}
+
+/// Waits for the end of a sandbox.
+pub fn wait(sandbox: &mut dyn Sandbox, signals: &Signals, timeout: Option<Duration>) -> Result<Outcome> {
+    let mut watch =
+        Watch { deadline: timeout.map(|t| (Instant::now() + t, Stage::Running)), timed_out: false, stopped: false };
+    loop {
+        if let Some(status) = ended(sandbox)? {
+            return watch.outcome(sandbox, status);
+        }
+        watch.pause(signals)?;
+        while let Ok(Some(arrived)) = signals.next() {
+            match arrived.signal {
+                Signal::SIGCHLD => {}
+                Signal::SIGTERM | Signal::SIGHUP => watch.stop(sandbox),
+                Signal::SIGINT | Signal::SIGQUIT if arrived.from_terminal => {}
+                other => sandbox.signal(other),
+            }
+        }
+        watch.check_deadline(sandbox);
+    }
+}
+
+/// What the next deadline means.
+#[derive(Clone, Copy)]
+enum Stage {
+    Running,
+    Asked,
+    Killed,
+}
+
+struct Watch {
+    deadline: Option<(Instant, Stage)>,
+    timed_out: bool,
+    stopped: bool,
+}
+
+impl Watch {
+    fn pause(&self, signals: &Signals) -> Result<()> {
+        let left = self.deadline.map(|(at, _)| at.saturating_duration_since(Instant::now()));
+        let left = left.map(|d| Timespec { tv_sec: d.as_secs() as i64, tv_nsec: i64::from(d.subsec_nanos()) });
+        match poll(&mut [PollFd::new(signals, PollFlags::IN)], left.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(e) => Err(Error::new(format!("cannot wait for the command: {}", reason(&e.into())))),
+        }
+    }
+
+    fn stop(&mut self, sandbox: &mut dyn Sandbox) {
+        if self.stopped {
+            self.kill(sandbox);
+        } else {
+            self.stopped = true;
+            self.ask(sandbox, STOP_GRACE);
+        }
+    }
+
+    fn ask(&mut self, sandbox: &mut dyn Sandbox, grace: Duration) {
+        sandbox.signal(Signal::SIGTERM);
+        self.deadline = Some((Instant::now() + grace, Stage::Asked));
+    }
+
+    fn kill(&mut self, sandbox: &mut dyn Sandbox) {
+        sandbox.kill();
+        self.deadline = Some((Instant::now() + KILL_GRACE, Stage::Killed));
+    }
+
+    fn check_deadline(&mut self, sandbox: &mut dyn Sandbox) {
+        let Some((at, stage)) = self.deadline else { return };
+        if Instant::now() < at {
+            return;
+        }
+        match stage {
+            Stage::Running => {
+                self.timed_out = true;
+                self.ask(sandbox, TIMEOUT_GRACE);
+            }
+            Stage::Asked | Stage::Killed => self.kill(sandbox),
+        }
+    }
+
+    fn outcome(self, sandbox: &mut dyn Sandbox, status: WaitStatus) -> Result<Outcome> {
+        let code = sandbox.exit_code(status);
+        let code = if self.timed_out { Kind::Timeout.exit_code() } else { code? };
+        Ok(Outcome { code, timed_out: self.timed_out, stopped: self.stopped })
+    }
+}
+
+fn ended(sandbox: &dyn Sandbox) -> Result<Option<WaitStatus>> {
+    match waitpid(Some(sandbox.pid()), WaitOptions::NOHANG) {
+        Ok(ended) => Ok(ended.map(|(_, status)| status)),
+        Err(e) => Err(Error::new(format!("cannot wait for the command: {}", reason(&e.into())))),
+    }
+}

@@ -1,0 +1,159 @@
+//! `session.json`: everything about a session that must outlive the process.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::liveness::ProcessId;
+use super::{SessionId, State};
+use crate::engine::EngineRecord;
+use crate::error::{Error, Result};
+use crate::layer::Encoding;
+use crate::paths::BytePath;
+use crate::policy::Network;
+use crate::policy::limits::Limits;
+use crate::policy::mounts::Access;
+
+/// Number of the record's format. A newer one is refused.
+pub const FORMAT: u32 = 1;
+
+/// One session.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// Format number.
+    pub format: u32,
+    /// ULID.
+    pub id: SessionId,
+    /// Short name.
+    pub name: String,
+    /// Where it stands.
+    pub state: State,
+    /// Canonical path of the repo.
+    pub repo: BytePath,
+    /// Milliseconds since 1970.
+    pub created: u64,
+    /// What runs it.
+    pub engine: EngineRecord,
+    /// How whiteouts and opaque marks are written in its upper.
+    pub encoding: Encoding,
+    /// The last command, for people.
+    pub command: Vec<String>,
+    /// What the sandbox may do, so that a resumed session is the same.
+    pub policy: PolicyRecord,
+    /// The last time that a command ran in it.
+    pub incarnation: Option<Incarnation>,
+    /// What was done with it, oldest first.
+    pub history: Vec<HistoryEntry>,
+}
+
+/// The policy as decided. Variables by name only: values may be secrets.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PolicyRecord {
+    /// Image of podman or docker.
+    pub image: Option<String>,
+    /// Network.
+    pub network: Option<Network>,
+    /// Limits.
+    pub limits: Limits,
+    /// `--user`
+    pub user: Option<String>,
+    /// `--runtime`
+    pub runtime: Option<String>,
+    /// Directory inside.
+    pub workdir: BytePath,
+    /// `--mount`
+    pub mounts: Vec<MountRecord>,
+    /// Names of the variables.
+    pub env: Vec<String>,
+}
+
+/// One mount of the user's.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MountRecord {
+    /// Host path.
+    pub source: BytePath,
+    /// Path inside.
+    pub target: BytePath,
+    /// How.
+    pub access: Access,
+}
+
+/// One run of the sandbox.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Incarnation {
+    /// Name of the container; `None` for native.
+    pub container: Option<String>,
+    /// The cowbox process that supervises it.
+    pub runner: ProcessId,
+    /// The sandbox's pid 1 as the host sees it (native).
+    pub init: Option<ProcessId>,
+    /// Milliseconds since 1970.
+    pub started: u64,
+    /// When it ended, if it was seen to end.
+    pub ended: Option<u64>,
+    /// Exit code; `None` while it runs or when the runner died.
+    pub exit: Option<i32>,
+}
+
+/// Something that was done with a session.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HistoryEntry {
+    /// Milliseconds since 1970.
+    pub time: u64,
+    /// What.
+    pub event: String,
+}
+
+impl Record {
+    /// Reads a record; `what` names it in errors.
+    pub fn parse(text: &[u8], what: &str) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: u32,
+        }
+        let corrupt = |e: serde_json::Error| {
+            Error::new(format!("the record of session {what} cannot be read: {e}"))
+                .hint("its changes are still in `upper/` beside it; `cowbox gc --force` removes the session")
+        };
+        let head: Head = serde_json::from_slice(text).map_err(corrupt)?;
+        if head.format > FORMAT {
+            return Err(Error::new(format!(
+                "session {what} was written by a newer cowbox (format {}, this one knows {FORMAT})",
+                head.format
+            ))
+            .hint("update cowbox"));
+        }
+        serde_json::from_slice(text).map_err(corrupt)
+    }
+
+    /// Moves to another state, refusing what the state machine does not have.
+    pub fn advance(&mut self, next: State) -> Result<()> {
+        if !self.state.may_become(next) {
+            return Err(Error::new(format!("session {} is {}, it cannot become {next}", self.name, self.state)));
+        }
+        self.state = next;
+        self.history.push(HistoryEntry { time: now(), event: next.to_string() });
+        Ok(())
+    }
+
+    /// Exit code of the last command.
+    pub fn exit(&self) -> Option<i32> {
+        self.incarnation.as_ref().and_then(|i| i.exit)
+    }
+
+    /// Host path of the repo.
+    pub fn repo_path(&self) -> PathBuf {
+        self.repo.0.clone()
+    }
+}
+
+/// Milliseconds since 1970.
+pub fn now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64)
+}
+
+/// RFC 3339 of a record's time.
+pub fn rfc3339(millis: u64) -> String {
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(millis);
+    humantime::format_rfc3339_millis(time).to_string()
+}

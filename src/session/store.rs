@@ -1,0 +1,188 @@
+//! The sessions on disk: `<state>/sessions/<ulid>/`.
+//!
+//! Only the host writes here. What the sandbox can write (`upper/`, `work/`) is never read as state.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use super::SessionId;
+use super::lock::Lock;
+use super::record::Record;
+use crate::error::{Error, Result};
+
+/// All sessions of the user.
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+}
+
+/// One session: its record and where it lies.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// What is known about it.
+    pub record: Record,
+    dir: PathBuf,
+}
+
+/// The directory of a session that has no record yet, locked by us. Dropped without a record, it
+/// is removed again: nothing has happened in it.
+#[derive(Debug)]
+pub struct NewSession {
+    id: SessionId,
+    dir: PathBuf,
+    lock: Option<Lock>,
+}
+
+/// An entry of the store.
+#[derive(Debug)]
+pub enum Entry {
+    /// A readable session.
+    Good(Box<Session>),
+    /// A session whose record cannot be read, and why.
+    Broken(SessionId, Error),
+}
+
+impl Store {
+    /// The store below a state directory. Nothing is created.
+    pub fn new(state: &Path) -> Self {
+        Self { root: state.join("sessions") }
+    }
+
+    /// Makes the directory of a new session.
+    pub fn create(&self) -> Result<NewSession> {
+        let id = SessionId::new();
+        let dir = self.root.join(id.as_str());
+        let make = |dir: &Path, recursive: bool| DirBuilder::new().recursive(recursive).mode(0o700).create(dir);
+        let made = match make(&dir, false) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                make(&self.root, true).and_then(|()| make(&dir, false))
+            }
+            other => other,
+        };
+        made.map_err(|e| {
+            Error::io("create", &dir, e).hint("set COWBOX_STATE_DIR to a directory that you can write to")
+        })?;
+        let lock = Lock::try_take(&dir)?;
+        Ok(NewSession { id, dir, lock })
+    }
+
+    /// Every id in the store, oldest first.
+    pub fn ids(&self) -> Result<Vec<SessionId>> {
+        let listing = match fs::read_dir(&self.root) {
+            Ok(listing) => listing,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(Error::io("read", &self.root, e)),
+        };
+        let mut ids: Vec<SessionId> =
+            listing.flatten().filter_map(|e| SessionId::parse(e.file_name().to_str()?)).collect();
+        ids.sort();
+        Ok(ids)
+    }
+
+    /// Reads one. `Ok(None)`: it has no record, so it is either being made or a leftover.
+    pub fn read(&self, id: &SessionId) -> Result<Option<Session>> {
+        let dir = self.dir(id);
+        let path = dir.join("session.json");
+        match fs::read(&path) {
+            Ok(text) => Ok(Some(Session { record: Record::parse(&text, id.as_str())?, dir })),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(Error::io("read", &path, e)),
+        }
+    }
+
+    /// Every session with a record, newest first.
+    pub fn newest_first(&self) -> Result<impl Iterator<Item = Entry>> {
+        let store = self.clone();
+        Ok(self.ids()?.into_iter().rev().filter_map(move |id| match store.read(&id) {
+            Ok(None) => None,
+            Ok(Some(session)) => Some(Entry::Good(Box::new(session))),
+            Err(error) => Some(Entry::Broken(id, error)),
+        }))
+    }
+
+    /// Where a session lies.
+    pub fn dir(&self, id: &SessionId) -> PathBuf {
+        self.root.join(id.as_str())
+    }
+}
+
+impl NewSession {
+    /// Its id.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Where it lies.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Writes the first record: from here on the session exists.
+    pub fn commit(mut self, record: Record) -> Result<(Session, Lock)> {
+        let session = Session { record, dir: self.dir.clone() };
+        session.save()?;
+        let lock = self.lock.take().ok_or_else(|| Error::new("another process locked the new session"))?;
+        Ok((session, lock))
+    }
+}
+
+impl Drop for NewSession {
+    fn drop(&mut self) {
+        // `commit` takes the lock out; with it still here there is no record.
+        if self.lock.is_some() {
+            let _ = crate::layer::remove::tree(&self.dir);
+        }
+    }
+}
+
+impl Session {
+    /// Where it lies.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Its name, for messages.
+    pub fn name(&self) -> &str {
+        &self.record.name
+    }
+
+    /// The writable top layer.
+    pub fn upper(&self) -> PathBuf {
+        self.dir.join("upper")
+    }
+
+    /// Takes its lock; `None` if somebody else has it.
+    pub fn try_lock(&self) -> Result<Option<Lock>> {
+        Lock::try_take(&self.dir)
+    }
+
+    /// Reads the record again: another process may have changed it.
+    pub fn reload(&mut self) -> Result<()> {
+        let path = self.dir.join("session.json");
+        let text = fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
+        self.record = Record::parse(&text, &self.record.name)?;
+        Ok(())
+    }
+
+    /// Writes the record so that a crash leaves the old one or the new one, whole.
+    pub fn save(&self) -> Result<()> {
+        let path = self.dir.join("session.json");
+        let mut text = serde_json::to_vec_pretty(&self.record)
+            .map_err(|e| Error::new(format!("cannot write the record of {}: {e}", self.record.name)))?;
+        text.push(b'\n');
+        write_durably(&path, &text).map_err(|e| Error::io("write", &path, e))
+    }
+}
+
+/// Temp file, fsync, rename, fsync of the directory.
+pub fn write_durably(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file =
+        tempfile::Builder::new().prefix(".new-").permissions(fs::Permissions::from_mode(0o600)).tempfile_in(dir)?;
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|e| e.error)?;
+    File::open(dir)?.sync_all()
+}

@@ -1,0 +1,143 @@
+//! Flags, environment and configuration become one value; later stages read none of them.
+
+mod file;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use directories::ProjectDirs;
+
+use crate::cli::{EngineChoice, NetworkArg, OnExit, RunArgs};
+use crate::engine::native::secrets;
+use crate::error::{Error, Result};
+use crate::policy::Network;
+use crate::ui::Ui;
+
+/// The image when nothing names one. A plain distribution: what people expect to find in it is there.
+pub const DEFAULT_IMAGE: &str = "ubuntu:24.04";
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The command line, or its environment variable.
+    Flag,
+    /// The user's configuration.
+    Config,
+    /// Nothing said otherwise.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Origin::Flag => "as asked for",
+            Origin::Config => "from the configuration",
+            Origin::Default => "the default",
+        })
+    }
+}
+
+/// A value with its origin.
+#[derive(Clone, Debug)]
+pub struct Setting<T> {
+    /// The value.
+    pub value: T,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Directories of the user.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// Sessions: cannot be made again.
+    pub state: PathBuf,
+    /// What can.
+    pub cache: PathBuf,
+    /// The configuration file.
+    pub config: PathBuf,
+    /// The home directory.
+    pub home: Option<PathBuf>,
+}
+
+impl Places {
+    /// From the environment.
+    pub fn find() -> Result<Self> {
+        let from_env = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        let dirs = ProjectDirs::from("", "", "cowbox");
+        let homeless =
+            || Error::new("cannot tell where your home is").hint("set HOME, or COWBOX_STATE_DIR and COWBOX_CACHE_DIR");
+        let state =
+            from_env("COWBOX_STATE_DIR").or_else(|| dirs.as_ref().and_then(|d| d.state_dir().map(Path::to_path_buf)));
+        let cache = from_env("COWBOX_CACHE_DIR").or_else(|| dirs.as_ref().map(|d| d.cache_dir().to_path_buf()));
+        let config = dirs.as_ref().map(|d| d.config_dir().join("config.toml")).unwrap_or_default();
+        Ok(Self {
+            state: absolute(state.ok_or_else(homeless)?)?,
+            cache: absolute(cache.ok_or_else(homeless)?)?,
+            config,
+            home: from_env("HOME").and_then(|h| h.canonicalize().ok()),
+        })
+    }
+}
+
+/// Resolves links as far as the path exists: engines and overlays compare real paths.
+fn absolute(path: PathBuf) -> Result<PathBuf> {
+    let path = std::path::absolute(&path).map_err(|e| Error::io("resolve", &path, e))?;
+    let existing = path.ancestors().find(|dir| dir.exists()).unwrap_or(Path::new("/")).to_path_buf();
+    let rest = path.strip_prefix(&existing).map(Path::to_path_buf).unwrap_or_default();
+    let real = existing.canonicalize().map_err(|e| Error::io("resolve", &existing, e))?;
+    Ok(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
+}
+
+/// What `run` goes by.
+#[derive(Clone, Debug)]
+pub struct RunSettings {
+    /// Engine.
+    pub engine: Setting<EngineChoice>,
+    /// Image, if one is configured.
+    pub image: Option<String>,
+    /// Network.
+    pub network: Setting<Network>,
+    /// What to do at the end; `None`: by whether there is a terminal.
+    pub on_exit: Option<OnExit>,
+    /// What native hides.
+    pub masked: Vec<PathBuf>,
+}
+
+impl RunSettings {
+    /// Flags over configuration over defaults.
+    pub fn resolve(args: &RunArgs, places: &Places, ui: &Ui) -> Result<Self> {
+        let config = file::read(&places.config, ui)?;
+        let engine = pick(args.engine, config.engine, EngineChoice::Auto);
+        let network = pick(args.network, config.network, NetworkArg::Full);
+        let image = args.image.clone().or(config.image);
+        if image
+            .as_deref()
+            .is_some_and(|i| i.is_empty() || i.starts_with('-') || i.chars().any(|c| c.is_control() || c == ' '))
+        {
+            return Err(Error::new("that is not the name of an image").hint("write --image NAME[:TAG]"));
+        }
+        let mut masked = config.native.mask.unwrap_or_else(secrets::default_list);
+        masked.extend(config.native.mask_more);
+        Ok(Self {
+            engine,
+            image,
+            network: Setting {
+                value: match network.value {
+                    NetworkArg::None => Network::None,
+                    NetworkArg::Full => Network::Full,
+                },
+                origin: network.origin,
+            },
+            on_exit: args.on_exit.or(config.on_exit),
+            masked,
+        })
+    }
+}
+
+fn pick<T>(flag: Option<T>, config: Option<T>, default: T) -> Setting<T> {
+    match (flag, config) {
+        (Some(value), _) => Setting { value, origin: Origin::Flag },
+        (None, Some(value)) => Setting { value, origin: Origin::Config },
+        (None, None) => Setting { value: default, origin: Origin::Default },
+    }
+}

@@ -1,0 +1,117 @@
+//! The one place that writes to the terminal: data on stdout, talk on stderr.
+
+pub mod ask;
+pub mod sanitize;
+
+use std::io::{self, IsTerminal, Write};
+
+use crate::cli::{ColorChoice, GlobalArgs};
+use crate::error::{Error, Result};
+
+/// Prefix of every line of ours: the command's own output may surround it.
+const NAME: &str = "cowbox: ";
+
+/// Where and how cowbox talks.
+#[derive(Debug)]
+pub struct Ui {
+    quiet: bool,
+    verbose: u8,
+    no_input: bool,
+    color: bool,
+}
+
+impl Ui {
+    /// Decides colour and verbosity once.
+    pub fn new(global: &GlobalArgs) -> Self {
+        let color = match global.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => auto_color(),
+        };
+        Self { quiet: global.quiet, verbose: global.verbose, no_input: global.no_input, color }
+    }
+
+    /// Says something that matters to a person, unless `-q`.
+    pub fn say(&self, text: &str) {
+        if !self.quiet {
+            self.line(text);
+        }
+    }
+
+    /// Says something that only helps when looking for a problem (`-v`).
+    pub fn detail(&self, text: &str) {
+        if self.verbose > 0 {
+            self.line(text);
+        }
+    }
+
+    /// Says something that must not be missed; `-q` does not hide it.
+    pub fn warn(&self, text: &str) {
+        let label = self.paint("33", "warning:");
+        self.line(&format!("{label} {text}"));
+    }
+
+    /// Prints a failure and its next steps.
+    pub fn error(&self, error: &Error) {
+        let label = self.paint("31", "error:");
+        self.line(&format!("{label} {}", one_line(error.message())));
+        for hint in error.hints() {
+            let label = self.paint("36", "hint:");
+            self.line(&format!("{label} {hint}"));
+        }
+    }
+
+    /// Writes data to stdout. A reader that went away is not a failure.
+    pub fn data(&self, bytes: &[u8]) -> Result<()> {
+        let mut out = io::stdout().lock();
+        match out.write_all(bytes).and_then(|()| out.flush()) {
+            Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Error::new(format!("cannot write to stdout: {}", crate::error::reason(&e))))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes one JSON document to stdout.
+    pub fn json(&self, value: &impl serde::Serialize) -> Result<()> {
+        let mut text = serde_json::to_vec_pretty(value).map_err(|e| Error::new(format!("cannot write JSON: {e}")))?;
+        text.push(b'\n');
+        self.data(&text)
+    }
+
+    /// Whether a question can be asked: both ends are a terminal, and `--no-input` was not given.
+    pub fn can_ask(&self) -> bool {
+        !self.no_input && io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Whether `-q` was given.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    fn line(&self, text: &str) {
+        // A closed stderr must not end a run that is otherwise fine.
+        let _ = writeln!(io::stderr().lock(), "{NAME}{text}");
+    }
+}
+
+/// `NO_COLOR` wins, then the FORCE variables, then whether stderr is a terminal that can.
+fn auto_color() -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty() && v != "0");
+    if std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) {
+        return false;
+    }
+    if set("CLICOLOR_FORCE") || set("FORCE_COLOR") {
+        return true;
+    }
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|t| t != "dumb")
+}
+
+/// Errors of an engine may span lines: one line is what we promise.
+fn one_line(text: &str) -> String {
+    text.split('\n').map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; ")
+}

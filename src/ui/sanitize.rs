@@ -1,0 +1,73 @@
+//! Escapes what came from the sandbox before a person sees it.
+//!
+//! File names, link targets and engine messages are written by the other side. Control characters,
+//! bidirectional overrides and invisible characters are shown as escapes instead of acted upon.
+
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Escapes a text.
+pub fn text(input: &str) -> String {
+    let mut out = String::with_capacity(input.len());
+    for c in input.chars() {
+        push(&mut out, c);
+    }
+    out
+}
+
+/// Escapes a name of any bytes; bytes that are not UTF-8 become `\xNN`.
+pub fn bytes(input: &[u8]) -> String {
+    let mut out = String::with_capacity(input.len());
+    for chunk in input.utf8_chunks() {
+        chunk.valid().chars().for_each(|c| push(&mut out, c));
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out
+}
+
+/// Escapes a path.
+pub fn path(path: &Path) -> String {
+    bytes(path.as_os_str().as_bytes())
+}
+
+fn push(out: &mut String, c: char) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\t' => out.push_str("\\t"),
+        '\r' => out.push_str("\\r"),
+        c if is_dangerous(c) => {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        }
+        c => out.push(c),
+    }
+}
+
+/// Characters that change how text around them is shown, or that cannot be seen at all.
+fn is_dangerous(c: char) -> bool {
+    c.is_control()
+        || matches!(u32::from(c),
+            0x00ad | 0x034f | 0x061c | 0x115f..=0x1160 | 0x17b4..=0x17b5 | 0x180b..=0x180f
+            | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0x3164 | 0xfe00..=0xfe0f
+            | 0xfeff | 0xffa0 | 0xfff0..=0xfffb | 0xe0000..=0xe0fff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_overrides_are_shown_not_acted_upon() {
+        assert_eq!(text("a\x1b]52;c;x\x07b"), "a\\u{1b}]52;c;x\\u{7}b");
+        assert_eq!(text("x\u{202e}y\u{200b}\u{2028}"), "x\\u{202e}y\\u{200b}\\u{2028}");
+        assert_eq!(text("line\r\n\u{9b}31m"), "line\\r\\n\\u{9b}31m");
+    }
+
+    #[test]
+    fn ordinary_text_of_any_script_is_left_alone() {
+        assert_eq!(text("naïve 日本語 — ok"), "naïve 日本語 — ok");
+        assert_eq!(bytes(b"ok\xff\xfe"), "ok\\xff\\xfe");
+    }
+}
