@@ -37,6 +37,8 @@ pub struct Plan {
     pub gitdir: Option<GitMount>,
     /// Whether the command gets a terminal.
     pub terminal: bool,
+    /// The changes will be thrown away at the end, so nothing need ever reach the disk.
+    pub ephemeral: bool,
     /// What native hides, relative to home or absolute.
     pub masked: Vec<PathBuf>,
     /// The session's own directory on the host.
@@ -78,6 +80,8 @@ pub struct Overlay {
     pub upper: PathBuf,
     /// The kernel's scratch directory.
     pub work: PathBuf,
+    /// Leave out every sync: for layers that nobody will read after a power failure.
+    pub volatile: bool,
 }
 
 impl Plan {
@@ -89,12 +93,14 @@ impl Plan {
             target: self.workspace.clone(),
             upper: dir.join("upper"),
             work: dir.join("work"),
+            volatile: self.ephemeral,
         }];
         let beside = |name: String, lower: &PathBuf, target: &PathBuf| Overlay {
             lower: lower.clone(),
             target: target.clone(),
             upper: dir.join("mounts").join(&name).join("upper"),
             work: dir.join("mounts").join(&name).join("work"),
+            volatile: self.ephemeral,
         };
         if let Some(git) = &self.gitdir {
             all.push(beside("gitdir".into(), &git.source, &git.target));

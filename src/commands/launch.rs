@@ -189,7 +189,11 @@ impl Launch<'_> {
             incarnation.exit = Some(i32::from(code));
         }
         session.record.advance(State::Stopped)?;
-        session.save()?;
+        // A session that is about to be discarded is not written twice; until then "running" with
+        // nobody holding the lock says the same.
+        if !plan.ephemeral {
+            session.save()?;
+        }
         Ok(Finished { session, lock, code, failure })
     }
 
@@ -215,7 +219,7 @@ impl Launch<'_> {
                 for next in [State::Preparing, State::Ready, State::Running] {
                     record.advance(next)?;
                 }
-                new.commit(record)
+                new.commit(record, !plan.ephemeral)
             }
             Place::Old(mut session, lock) => {
                 session.record.advance(State::Running)?;

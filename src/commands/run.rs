@@ -45,6 +45,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
         None => plan(&args, &settings, &repo, chosen.engine.as_ref())?,
     };
     plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone()];
+    plan.ephemeral = on_exit == OnExit::Discard;
     check_mounts(&plan)?;
     chosen.engine.prepare(&mut plan, ui)?;
 
@@ -132,6 +133,7 @@ fn plan(args: &RunArgs, settings: &RunSettings, repo: &Repo, engine: &dyn Engine
         mounts: args.mount.iter().map(mount).collect::<Result<_>>()?,
         gitdir: git_mount(repo, &workspace)?,
         terminal: process::has_terminal() && !args.detach,
+        ephemeral: false,
         masked: settings.masked.clone(),
         session_dir: PathBuf::new(),
         private_dirs: Vec::new(),
@@ -176,6 +178,7 @@ fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> Resu
         image: policy.image.clone(),
         mounts: policy.mounts.iter().map(again).collect(),
         terminal: process::has_terminal() && !args.detach,
+        ephemeral: false,
         masked: settings.masked.clone(),
         session_dir: session.dir().to_path_buf(),
         private_dirs: Vec::new(),

@@ -119,10 +119,11 @@ impl NewSession {
         &self.dir
     }
 
-    /// Writes the first record: from here on the session exists.
-    pub fn commit(mut self, record: Record) -> Result<(Session, Lock)> {
+    /// Writes the first record: from here on the session exists. One that is to be discarded at its
+    /// end anyway need not survive a power failure.
+    pub fn commit(mut self, record: Record, durable: bool) -> Result<(Session, Lock)> {
         let session = Session { record, dir: self.dir.clone() };
-        session.save()?;
+        session.write(durable)?;
         let lock = self.lock.take().ok_or_else(|| Error::new("another process locked the new session"))?;
         Ok((session, lock))
     }
@@ -168,21 +169,27 @@ impl Session {
 
     /// Writes the record so that a crash leaves the old one or the new one, whole.
     pub fn save(&self) -> Result<()> {
+        self.write(true)
+    }
+
+    fn write(&self, durable: bool) -> Result<()> {
         let path = self.dir.join("session.json");
         let mut text = serde_json::to_vec_pretty(&self.record)
             .map_err(|e| Error::new(format!("cannot write the record of {}: {e}", self.record.name)))?;
         text.push(b'\n');
-        write_durably(&path, &text).map_err(|e| Error::io("write", &path, e))
+        replace(&path, &text, durable).map_err(|e| Error::io("write", &path, e))
     }
 }
 
-/// Temp file, fsync, rename, fsync of the directory.
-pub fn write_durably(path: &Path, content: &[u8]) -> std::io::Result<()> {
+/// Temp file, rename; durable: with an fsync of the file before and of the directory after.
+fn replace(path: &Path, content: &[u8], durable: bool) -> std::io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut file =
         tempfile::Builder::new().prefix(".new-").permissions(fs::Permissions::from_mode(0o600)).tempfile_in(dir)?;
     file.write_all(content)?;
-    file.as_file().sync_all()?;
+    if durable {
+        file.as_file().sync_all()?;
+    }
     file.persist(path).map_err(|e| e.error)?;
-    File::open(dir)?.sync_all()
+    if durable { File::open(dir)?.sync_all() } else { Ok(()) }
 }

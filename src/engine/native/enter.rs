@@ -9,7 +9,7 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open, wait
 use rustix::thread::UnshareFlags;
 
 use super::confine::{Program, confine};
-use super::sandbox::not_started;
+use super::sandbox::{command_name, not_started};
 use crate::engine::{ExecSpec, Sandbox, plain_exit_code};
 use crate::error::{Error, Kind, Result, reason};
 use crate::policy::Network;
@@ -47,7 +47,12 @@ pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
     match fork_into(UnshareFlags::empty()).map_err(os)? {
         Side::Parent(child) => {
             drop(writer);
-            Ok(Box::new(Entered { pid: child, status: BufReader::new(status.into()), ended: false }))
+            Ok(Box::new(Entered {
+                pid: child,
+                command: command_name(spec.command),
+                status: BufReader::new(status.into()),
+                ended: false,
+            }))
         }
         Side::Child => {
             let mut report = std::fs::File::from(writer);
@@ -97,6 +102,7 @@ fn middle(command: Pid) -> i32 {
 
 struct Entered {
     pid: Pid,
+    command: String,
     status: BufReader<std::fs::File>,
     ended: bool,
 }
@@ -119,7 +125,7 @@ impl Sandbox for Entered {
         let mut line = String::new();
         let _ = self.status.read_line(&mut line);
         match line.trim_end().split_once(' ') {
-            Some(("exec", errno)) => Err(not_started(errno.parse().unwrap_or(0))),
+            Some(("exec", errno)) => Err(not_started(&self.command, errno.parse().unwrap_or(0))),
             Some((_, message)) => Err(Error::of(Kind::NotStarted, message)),
             None => Ok(plain_exit_code(status)),
         }

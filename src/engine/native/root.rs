@@ -153,6 +153,7 @@ impl Home {
                 target: self.path.clone(),
                 upper: layer.join("upper"),
                 work: layer.join("work"),
+                volatile: true,
             };
             if let Ok(tree) = overlay_mount(&overlay) {
                 return Ok(tree);
@@ -166,6 +167,7 @@ impl Home {
             target: self.path.clone(),
             upper: base.join("upper"),
             work: base.join("work"),
+            volatile: true,
         };
         for dir in [&overlay.upper, &overlay.work] {
             fs::create_dir_all(dir).map_err(|e| Error::io("create", dir, e))?;
@@ -211,6 +213,10 @@ fn overlay_mount(overlay: &Overlay) -> Result<OwnedFd> {
         fsconfig_set_string(fs.as_fd(), "upperdir", fd_path(&upper).as_path())?;
         fsconfig_set_string(fs.as_fd(), "workdir", fd_path(&work).as_path())?;
         fsconfig_set_flag(fs.as_fd(), "userxattr")?;
+        if overlay.volatile {
+            // Without it, taking the overlay down syncs the whole file system below it.
+            fsconfig_set_flag(fs.as_fd(), "volatile")?;
+        }
         fsconfig_create(fs.as_fd())?;
         fsmount(
             fs.as_fd(),

@@ -54,7 +54,8 @@ pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
         }
     };
     drop((go_reader, status_writer));
-    let mut sandbox = Native { pid, status: BufReader::new(status.into()), group, ended: false };
+    let command = command_name(&plan.command);
+    let mut sandbox = Native { pid, command, status: BufReader::new(status.into()), group, ended: false };
     // From here on dropping it ends the child. Helpers that fail leave the map unwritten, and a
     // single id needs none.
     if let Err(error) = map.write(pid) {
@@ -107,6 +108,7 @@ fn make_home_layer(layer: &std::path::Path, home: &std::path::Path) -> Result<()
         target: home.to_path_buf(),
         upper: layer.join("upper"),
         work: layer.join("work"),
+        volatile: true,
     })
 }
 
@@ -125,6 +127,7 @@ fn sockets() -> Vec<PathBuf> {
 /// A running native sandbox; dropped before its end, it is killed.
 struct Native {
     pid: Pid,
+    command: String,
     status: BufReader<std::fs::File>,
     group: Option<cgroup::Group>,
     ended: bool,
@@ -167,7 +170,7 @@ impl Sandbox for Native {
         let line = self.line();
         match line.split_once(' ') {
             Some(("exit", code)) => Ok(code.parse().unwrap_or(125)),
-            Some(("exec", errno)) => Err(not_started(errno.parse().unwrap_or(0))),
+            Some(("exec", errno)) => Err(not_started(&self.command, errno.parse().unwrap_or(0))),
             Some((_, message)) => Err(Error::of(Kind::NotStarted, message)),
             None => Ok(plain_exit_code(status)),
         }
@@ -184,12 +187,18 @@ impl Drop for Native {
     }
 }
 
-/// Why a command could not be executed.
-pub fn not_started(errno: i32) -> Error {
+/// What a command is called in messages.
+pub fn command_name(command: &[std::ffi::OsString]) -> String {
+    command.first().map_or_else(|| "the shell".to_owned(), |name| crate::ui::sanitize::text(&name.to_string_lossy()))
+}
+
+/// Why a command could not be executed; the words are those of the helper in containers.
+pub fn not_started(command: &str, errno: i32) -> Error {
     use nix::errno::Errno;
-    match Errno::from_raw(errno) {
-        Errno::ENOENT | Errno::ENOTDIR => Error::of(Kind::NotFound, "the command was not found in the sandbox"),
-        Errno::EACCES => Error::of(Kind::NotExecutable, "the command is not executable"),
-        other => Error::of(Kind::NotExecutable, format!("the command cannot be executed: {}", other.desc())),
-    }
+    let (kind, why) = match Errno::from_raw(errno) {
+        Errno::ENOENT | Errno::ENOTDIR => (Kind::NotFound, "not found"),
+        Errno::EACCES => (Kind::NotExecutable, "not executable"),
+        _ => (Kind::NotExecutable, "cannot be executed"),
+    };
+    Error::of(kind, format!("{command}: {why} in the sandbox"))
 }
