@@ -41,6 +41,8 @@ pub struct Plan {
     pub ephemeral: bool,
     /// What native hides, relative to home or absolute.
     pub masked: Vec<PathBuf>,
+    /// Where an engine's client writes instead of our own streams: for trial runs.
+    pub log: Option<PathBuf>,
     /// The session's own directory on the host.
     pub session_dir: PathBuf,
     /// cowbox's state and cache, never shown inside.

@@ -74,7 +74,7 @@ impl<'a> Context<'a> {
 
     /// The engine of a session.
     pub fn engine(&self, session: &Session) -> Result<Box<dyn Engine>> {
-        engine::of_session(&session.record, &self.places.cache)
+        engine::of_session(&session.record, &self.places, self.ui)
     }
 
     /// The lock of a session that nobody runs.

@@ -32,7 +32,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     repo.check(context.places.home.as_deref(), &context.places.state)?;
     let chosen = match &resumed {
         Some(session) => detect::Chosen { engine: context.engine(session)?, why: None },
-        None => detect::choose(&settings.engine, settings.image.as_deref(), &context.places.cache)?,
+        None => detect::choose(&settings.engine, settings.image.as_deref(), &context.places, ui)?,
     };
     if let Some(why) = &chosen.why {
         ui.say(&format!("passed over {why}"));
@@ -135,6 +135,7 @@ fn plan(args: &RunArgs, settings: &RunSettings, repo: &Repo, engine: &dyn Engine
         terminal: process::has_terminal() && !args.detach,
         ephemeral: false,
         masked: settings.masked.clone(),
+        log: None,
         session_dir: PathBuf::new(),
         private_dirs: Vec::new(),
         workspace,
@@ -180,6 +181,7 @@ fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> Resu
         terminal: process::has_terminal() && !args.detach,
         ephemeral: false,
         masked: settings.masked.clone(),
+        log: None,
         session_dir: session.dir().to_path_buf(),
         private_dirs: Vec::new(),
         workspace,

@@ -1,7 +1,8 @@
 //! Which engine: the first that works, not the first that exists.
 //!
-//! Asking an engine costs up to 300 ms, so an answer is kept for as long as nothing that it depends
-//! on has changed. Only "it works" is ever kept.
+//! An engine that answers need not be able to run anything, so the first time it is really tried.
+//! That costs most of a second; the answer is kept for as long as nothing that it depends on has
+//! changed, and a "no" for five minutes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,10 +16,12 @@ use super::docker::Docker;
 use super::facts::{self, Facts, Unusable};
 use super::native::Native;
 use super::podman::Podman;
-use super::{Engine, Kind};
+use super::{Engine, Kind, probe};
 use crate::cli::EngineChoice;
 use crate::error::{Error, Result};
-use crate::settings::Setting;
+use crate::session::record::now;
+use crate::settings::{Places, Setting};
+use crate::ui::Ui;
 
 /// The chosen engine and why it was chosen.
 pub struct Chosen {
@@ -29,24 +32,24 @@ pub struct Chosen {
 }
 
 /// Chooses: what was asked for, else podman, docker, native. `image` is what the user configured.
-pub fn choose(wanted: &Setting<EngineChoice>, image: Option<&str>, cache: &Path) -> Result<Chosen> {
+pub fn choose(wanted: &Setting<EngineChoice>, image: Option<&str>, places: &Places, ui: &Ui) -> Result<Chosen> {
     let kind = match wanted.value {
         EngineChoice::Podman => Kind::Podman,
         EngineChoice::Docker => Kind::Docker,
         EngineChoice::Native => Kind::Native,
-        EngineChoice::Auto => return first_that_works(image, cache),
+        EngineChoice::Auto => return first_that_works(image, places, ui),
     };
-    let engine = open(kind, cache).map_err(|reason| {
+    let engine = open(kind, places, ui).map_err(|reason| {
         Error::new(format!("{kind} ({}) cannot be used: {reason}", wanted.origin))
             .hint("`cowbox doctor` tells how to mend it, or choose another with `--engine`")
     })?;
     Ok(Chosen { engine, why: None })
 }
 
-fn first_that_works(image: Option<&str>, cache: &Path) -> Result<Chosen> {
+fn first_that_works(image: Option<&str>, places: &Places, ui: &Ui) -> Result<Chosen> {
     let mut passed_over: Vec<String> = Vec::new();
     for kind in [Kind::Podman, Kind::Docker] {
-        match open(kind, cache) {
+        match open(kind, places, ui) {
             Ok(engine) => {
                 let why = (!passed_over.is_empty()).then(|| passed_over.join("; "));
                 return Ok(Chosen { engine, why });
@@ -62,7 +65,7 @@ fn first_that_works(image: Option<&str>, cache: &Path) -> Result<Chosen> {
         ))
         .hint("`cowbox doctor` tells how to mend them; without an image, `--engine native` runs on this system's own files"));
     }
-    match open(Kind::Native, cache) {
+    match open(Kind::Native, places, ui) {
         Ok(engine) => Ok(Chosen { engine, why: Some(passed_over.join("; ")) }),
         Err(reason) => {
             passed_over.push(format!("native: {reason}"));
@@ -72,21 +75,39 @@ fn first_that_works(image: Option<&str>, cache: &Path) -> Result<Chosen> {
     }
 }
 
-/// Opens one engine, asking it unless its last answer still holds.
-pub fn open(kind: Kind, cache: &Path) -> Result<Box<dyn Engine>, Unusable> {
-    Ok(match kind {
-        Kind::Podman => {
-            let client = podman_client()?;
-            let facts = remembered(cache, "podman", &podman_key(&client), || ask_podman(&client))?;
-            Box::new(Podman::new(client, facts, cache))
-        }
-        Kind::Docker => {
-            let client = Client::find("docker").ok_or("not installed")?;
-            let facts = remembered(cache, "docker", &docker_key(&client), || ask_docker(&client))?;
-            Box::new(Docker::new(client, facts, cache))
-        }
-        Kind::Native => Box::new(Native::open()?),
-    })
+/// Opens one engine, trying it unless its last answer still holds.
+pub fn open(kind: Kind, places: &Places, ui: &Ui) -> Result<Box<dyn Engine>, Unusable> {
+    let name = kind.to_string();
+    if kind == Kind::Native {
+        // Costs nothing to ask: starting it is the trial.
+        return Ok(Box::new(Native::open()?));
+    }
+    let client = if kind == Kind::Podman { podman_client()? } else { Client::find("docker").ok_or("not installed")? };
+    let mut key = if kind == Kind::Podman { podman_key(&client) } else { docker_key(&client) };
+    key.device(&places.state);
+    let memory = Memory::load(&places.cache);
+    let known = memory.recall(&name, &key.0);
+    let tried = known.unwrap_or_else(|| {
+        let answer = ask(kind, &client).and_then(|facts| {
+            let engine = ready(kind, client.clone(), facts.clone(), places);
+            let tried = probe::try_out(engine.as_ref(), places, ui);
+            tried.map(|()| facts).map_err(|e| e.message().to_owned())
+        });
+        memory.keep(&places.cache, &name, &key.0, &answer);
+        answer
+    });
+    Ok(ready(kind, client, tried?, places))
+}
+
+fn ready(kind: Kind, client: Client, facts: Facts, places: &Places) -> Box<dyn Engine> {
+    match kind {
+        Kind::Docker => Box::new(Docker::new(client, facts, &places.cache)),
+        _ => Box::new(Podman::new(client, facts, &places.cache)),
+    }
+}
+
+fn ask(kind: Kind, client: &Client) -> Result<Facts, Unusable> {
+    if kind == Kind::Podman { ask_podman(client) } else { ask_docker(client) }
 }
 
 /// Forgets what engines said: something failed that should have worked.
@@ -134,32 +155,37 @@ pub fn ask_docker(client: &Client) -> Result<Facts, Unusable> {
     facts::parse_docker_version(&text, endpoint.trim())
 }
 
+/// A "no" may be mended at any time without a trace that we could see.
+const NO_HOLDS: u64 = 5 * 60 * 1000;
+
+/// What engines answered, by name.
 #[derive(Default, Serialize, Deserialize)]
 struct Memory(BTreeMap<String, Answer>);
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Answer {
     key: String,
-    facts: Facts,
+    time: u64,
+    answer: Result<Facts, Unusable>,
 }
 
-fn remembered(
-    cache: &Path,
-    name: &str,
-    key: &str,
-    ask: impl FnOnce() -> Result<Facts, Unusable>,
-) -> Result<Facts, Unusable> {
-    let path = cache.join("engines.json");
-    let mut memory: Memory =
-        fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-    if let Some(answer) = memory.0.get(name).filter(|answer| answer.key == key) {
-        return Ok(answer.facts.clone());
+impl Memory {
+    fn load(cache: &Path) -> Self {
+        let text = fs::read(cache.join("engines.json")).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
     }
-    let facts = ask()?;
-    memory.0.insert(name.to_owned(), Answer { key: key.to_owned(), facts: facts.clone() });
-    // A cache that cannot be written costs time, nothing else.
-    let _ = write_cache(&path, &memory);
-    Ok(facts)
+
+    fn recall(&self, name: &str, key: &str) -> Option<Result<Facts, Unusable>> {
+        let known = self.0.get(name).filter(|known| known.key == key)?;
+        let fresh = known.answer.is_ok() || now().saturating_sub(known.time) < NO_HOLDS;
+        fresh.then(|| known.answer.clone())
+    }
+
+    fn keep(mut self, cache: &Path, name: &str, key: &str, answer: &Result<Facts, Unusable>) {
+        self.0.insert(name.to_owned(), Answer { key: key.to_owned(), time: now(), answer: answer.clone() });
+        // A cache that cannot be written costs time, nothing else.
+        let _ = write_cache(&cache.join("engines.json"), &self);
+    }
 }
 
 /// Writes a cache file whole or not at all.
@@ -172,7 +198,7 @@ pub fn write_cache(path: &Path, value: &impl Serialize) -> std::io::Result<()> {
     Ok(())
 }
 
-fn podman_key(client: &Client) -> String {
+fn podman_key(client: &Client) -> Key {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let user =
         std::env::var_os("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from).join("containers");
@@ -189,10 +215,10 @@ fn podman_key(client: &Client) -> String {
         key.file(&dir.join("storage.conf"));
         key.file(&dir.join("containers.conf"));
     }
-    key.0
+    key
 }
 
-fn docker_key(client: &Client) -> String {
+fn docker_key(client: &Client) -> Key {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let config = std::env::var_os("DOCKER_CONFIG").map_or_else(|| home.join(".docker"), PathBuf::from);
     let mut key = Key::new(client);
@@ -200,7 +226,7 @@ fn docker_key(client: &Client) -> String {
     key.file(&config.join("config.json"));
     let host = std::env::var("DOCKER_HOST").unwrap_or_default();
     key.file(Path::new(host.strip_prefix("unix://").unwrap_or("/var/run/docker.sock")));
-    key.0
+    key
 }
 
 /// What an answer depends on, as text.
@@ -223,6 +249,12 @@ impl Key {
     fn file(&mut self, path: &Path) {
         let stamp = fs::metadata(path).map(|m| format!("{}:{}.{}:{}", m.ino(), m.mtime(), m.mtime_nsec(), m.size()));
         self.text(&format!("{}={}", path.display(), stamp.unwrap_or_default()));
+    }
+
+    /// Which file system the layers will lie on: not every one can hold them.
+    fn device(&mut self, state: &Path) {
+        let existing = state.ancestors().find_map(|dir| fs::metadata(dir).ok());
+        self.text(&format!("{}@{}", state.display(), existing.map_or(0, |m| m.dev())));
     }
 
     fn variables(&mut self, names: &[&str]) {

@@ -137,6 +137,7 @@ impl Engine for Docker {
         variables.add_to(&mut command);
         command.args(["--entrypoint", guest::INSIDE]).arg(plan.image.as_deref().unwrap_or_default()).arg("init");
         command.args(oci::command_or_shell(&plan.command));
+        oci::redirect(&mut command, plan)?;
         created(None)?;
         Ok(Box::new(Attached::spawn(&self.client, command, Some(container), Some(links))?))
     }

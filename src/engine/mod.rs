@@ -11,6 +11,7 @@ pub mod native;
 pub mod oci;
 pub mod passwd;
 pub mod podman;
+pub mod probe;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -25,6 +26,7 @@ use crate::plan::Plan;
 use crate::policy::environment::Environment;
 use crate::session::Record;
 use crate::session::liveness::ProcessId;
+use crate::settings::Places;
 use crate::ui::Ui;
 
 /// The three engines.
@@ -126,8 +128,8 @@ pub fn plain_exit_code(status: WaitStatus) -> u8 {
 }
 
 /// The engine that a session was made with.
-pub fn of_session(record: &Record, cache: &Path) -> Result<Box<dyn Engine>> {
-    detect::open(record.engine.kind, cache).map_err(|reason| {
+pub fn of_session(record: &Record, places: &Places, ui: &Ui) -> Result<Box<dyn Engine>> {
+    detect::open(record.engine.kind, places, ui).map_err(|reason| {
         Error::new(format!(
             "session {} was made with {}, which does not work now: {reason}",
             record.name, record.engine.kind

@@ -218,7 +218,6 @@ impl Attached {
     /// Starts the client. It ends with us, and its container with it.
     pub fn spawn(client: &Client, mut command: Command, container: Option<&str>, links: Option<Links>) -> Result<Self> {
         sys::process::die_with_parent(&mut command, rustix::process::Signal::TERM);
-        command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
         let child = command
             .spawn()
             .map_err(|e| Error::new(format!("cannot run {}: {}", client.program().display(), reason(&e))))?;
@@ -273,6 +272,16 @@ pub fn remove(client: &Client, container: &str) {
     if !client.attempt(&["rm", "--force", "--volumes", "--time", "0", container]) {
         client.attempt(&["rm", "--force", "--volumes", container]);
     }
+}
+
+/// Sends a client's streams to the plan's log, if it has one.
+pub fn redirect(command: &mut Command, plan: &Plan) -> Result<()> {
+    if let Some(path) = &plan.log {
+        let file = File::create(path).map_err(|e| Error::io("write", path, e))?;
+        let both = file.try_clone().map_err(|e| Error::io("write", path, e))?;
+        command.stdin(Stdio::null()).stdout(both).stderr(file);
+    }
+    Ok(())
 }
 
 /// The mount of the helper, for podman and docker alike.

@@ -205,6 +205,7 @@ impl Engine for Podman {
         variables.add_to(&mut command);
         command.args(["--entrypoint", guest::INSIDE]).arg(plan.image.as_deref().unwrap_or_default()).arg("init");
         command.args(oci::command_or_shell(&plan.command));
+        oci::redirect(&mut command, plan)?;
         created(None)?;
         let attached = Attached::spawn(&self.client, command, Some(container), Some(links))?;
         Ok(match volumes {

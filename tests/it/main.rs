@@ -1,1 +1,24 @@
+//! The integration tests: cowbox as users and scripts meet it, on every engine. `tests/run` runs all of them.
 
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod flow;
+mod hand_over;
+
+use std::path::Path;
+
+#[test]
+fn every_file_here_is_part_of_the_tests() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    // The binary may run far from its source, for a user who cannot read it.
+    let Ok(listing) = std::fs::read_dir(here) else { return };
+    let source = include_str!("main.rs");
+    for entry in listing {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let module = name.trim_end_matches(".rs");
+        assert!(module == "main" || source.contains(&format!("mod {module};")), "tests/it/{name} is not in main.rs");
+    }
+}

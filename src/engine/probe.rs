@@ -1,0 +1,169 @@
+//! Really trying an engine: an overlay over a scratch repo, a program that reads, writes and removes
+//! in it, and a look whether the repo stayed as it was.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use super::client::Client;
+use super::{Engine, Kind, guest, oci};
+use crate::error::{Error, Result};
+use crate::plan::Plan;
+use crate::policy::Network;
+use crate::policy::environment::Environment;
+use crate::policy::limits::Limits;
+use crate::process::supervise;
+use crate::settings::Places;
+use crate::ui::Ui;
+
+/// An image with nothing in it: the helper needs nothing.
+const IMAGE: &str = "localhost/cowbox-probe:latest";
+
+/// Tries `engine` with its layers where sessions have theirs. `Ok` means: it ran, the overlay works, the repo is whole.
+pub fn try_out(engine: &dyn Engine, places: &Places, ui: &Ui) -> Result<()> {
+    let (state, cache) = (&places.state, &places.cache);
+    fs::create_dir_all(state).map_err(|e| Error::io("create", state, e))?;
+    let scratch = tempfile::Builder::new()
+        .prefix("probe-")
+        .tempdir_in(state)
+        .map_err(|e| Error::io("create a directory in", state, e))?;
+    let repo = scratch.path().join("repo");
+    let session_dir = scratch.path().join("session");
+    for dir in [&repo, &session_dir] {
+        fs::create_dir(dir).map_err(|e| Error::io("create", dir, e))?;
+    }
+    fs::write(repo.join("lower"), "x").map_err(|e| Error::io("write", &repo, e))?;
+
+    let kind = engine.record().kind;
+    let image = match kind {
+        Kind::Native => None,
+        Kind::Podman | Kind::Docker => Some(Image::import(kind)?),
+    };
+    let mut plan = plan(kind, &repo, &session_dir, cache)?;
+    let ran = run(engine, &mut plan, ui);
+    drop(image);
+    let kept = check(&repo, &session_dir);
+    // `work/work` is closed, and may belong to another id.
+    let _ = crate::layer::remove::tree(&session_dir.join("work"));
+    ran.and(kept)
+}
+
+fn plan(kind: Kind, repo: &Path, session_dir: &Path, cache: &Path) -> Result<Plan> {
+    let native = kind == Kind::Native;
+    let workspace = if native { repo.to_path_buf() } else { PathBuf::from("/workspace") };
+    let program = if native { guest::path(cache)? } else { PathBuf::from(guest::INSIDE) };
+    Ok(Plan {
+        repo: repo.to_path_buf(),
+        workdir: workspace.clone(),
+        command: vec![program.into(), "probe".into(), workspace.clone().into()],
+        env: Environment::default(),
+        network: Network::None,
+        limits: Limits::default(),
+        user: None,
+        runtime: None,
+        image: (!native).then(|| IMAGE.to_owned()),
+        mounts: Vec::new(),
+        gitdir: None,
+        terminal: false,
+        ephemeral: true,
+        masked: Vec::new(),
+        log: Some(session_dir.join("log")),
+        session_dir: session_dir.to_path_buf(),
+        private_dirs: Vec::new(),
+        workspace,
+    })
+}
+
+fn run(engine: &dyn Engine, plan: &mut Plan, ui: &Ui) -> Result<()> {
+    engine.prepare(plan, ui)?;
+    for overlay in plan.overlays() {
+        oci::make_layers(&overlay)?;
+    }
+    let signals = supervise::watch()?;
+    let container = format!("cowbox-probe-{}", std::process::id());
+    let mut sandbox = engine.start(plan, &container, &mut |_| Ok(()))?;
+    let outcome = supervise::wait(sandbox.as_mut(), &signals, Some(std::time::Duration::from_secs(60)))?;
+    match outcome.code {
+        0 => Ok(()),
+        10 | 11 => Err(Error::new("the sandbox does not show the repository")),
+        12 | 13 => Err(Error::new("the sandbox cannot write to its layer")),
+        124 => Err(Error::new("the sandbox did not end within a minute")),
+        code => Err(Error::new(format!("a trial run ended with {code}: {}", last_words(plan)))),
+    }
+}
+
+/// What the engine said about it.
+fn last_words(plan: &Plan) -> String {
+    let text = plan.log.as_ref().and_then(|log| fs::read(log).ok()).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let line = text.lines().map(str::trim).rfind(|l| !l.is_empty() && !l.starts_with("Run '"));
+    crate::ui::sanitize::text(
+        line.unwrap_or("no word why").trim_start_matches("Error: ").trim_start_matches("docker: "),
+    )
+}
+
+/// The repo as it was, the layer as it should be.
+fn check(repo: &Path, session_dir: &Path) -> Result<()> {
+    if !repo.join("lower").exists() || repo.join("probe").exists() {
+        return Err(Error::new("the sandbox reached the repository itself"));
+    }
+    let upper = session_dir.join("upper");
+    let whiteout = fs::symlink_metadata(upper.join("lower")).is_ok_and(|m| m.file_type().is_char_device());
+    if !upper.join("probe").exists() || !whiteout {
+        return Err(Error::new("what the sandbox wrote did not arrive in its layer"));
+    }
+    Ok(())
+}
+
+/// The empty image; dropped, it is removed again.
+struct Image(Client);
+
+impl Image {
+    fn import(kind: Kind) -> Result<Self> {
+        let client = Client::find(&kind.to_string())
+            .or_else(|| Client::find("docker"))
+            .ok_or_else(|| Error::new(format!("{kind} is not installed")))?;
+        let failed = |why: String| Error::new(format!("{kind} cannot import an image: {why}"));
+        let mut command = client.command();
+        command.args(["import", "-", IMAGE]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|e| failed(crate::error::reason(&e)))?;
+        if let Some(mut input) = child.stdin.take() {
+            let _ = input.write_all(&archive());
+        }
+        let output = child.wait_with_output().map_err(|e| failed(crate::error::reason(&e)))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let last = said.lines().last().unwrap_or_default().trim_start_matches("Error: ").to_owned();
+            return Err(failed(crate::ui::sanitize::text(&last)));
+        }
+        Ok(Self(client))
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        self.0.attempt(&["rmi", "--force", IMAGE]);
+    }
+}
+
+/// A tar with one empty directory, `workspace`: an engine wants at least one entry.
+fn archive() -> Vec<u8> {
+    let mut header = [0u8; 512];
+    let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);
+    put(0, b"workspace/");
+    put(100, b"0000755\0");
+    put(108, b"0000000\0");
+    put(116, b"0000000\0");
+    put(124, b"00000000000\0");
+    put(136, b"00000000000\0");
+    put(148, b"        ");
+    put(156, b"5");
+    put(257, b"ustar\x0000");
+    let sum: u32 = header.iter().map(|b| u32::from(*b)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    let mut tar = header.to_vec();
+    tar.resize(512 * 4, 0);
+    tar
+}

@@ -1,0 +1,338 @@
+//! A repo, a home and a state of its own for one test, and the checks at its end.
+
+use std::cell::RefCell;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::leftovers::{self, Process};
+use super::tiers::image;
+use super::{Cowbox, Engine, Fingerprint, Output, within};
+
+/// How long an engine may take to clear away what has ended.
+const SETTLE: Duration = Duration::from_secs(10);
+
+/// Everything that one test needs. See the module's own page.
+pub struct Sandbox {
+    engine: Option<Engine>,
+    root: TempDir,
+    repo: PathBuf,
+    image: &'static str,
+    /// Taken by the first command.
+    before: RefCell<Option<Fingerprint>>,
+}
+
+impl Sandbox {
+    /// A repo called `api`: a git root with a few files of every kind.
+    pub fn new(engine: Engine) -> Self {
+        Self::make(Some(engine))
+    }
+
+    /// Without an engine: for verbs that need none.
+    pub fn bare() -> Self {
+        Self::make(None)
+    }
+
+    fn make(engine: Option<Engine>) -> Self {
+        let base = std::env::var_os("COWBOX_TEST_TMP").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from);
+        let root = tempfile::Builder::new().prefix("cowbox-it-").tempdir_in(base).unwrap();
+        let repo = root.path().join("home/api");
+        fs::create_dir_all(repo.join(".git/refs/heads")).unwrap();
+        fs::create_dir_all(root.path().join("config")).unwrap();
+        let sandbox = Self { engine, root, repo, image: "tiny", before: RefCell::new(None) };
+        sandbox.link_podman_config();
+        fs::create_dir(sandbox.repo.join(".git/objects")).unwrap();
+        sandbox.write(".git/HEAD", "ref: refs/heads/main\n");
+        sandbox.write(".git/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n");
+        sandbox.write("README.md", "# api\n");
+        sandbox.write("src/main.c", "int main(void) { return 0; }\n");
+        sandbox.write("src/deep/er/leaf", "leaf\n");
+        sandbox.write("build.sh", "#!/bin/sh\necho built\n");
+        sandbox.chmod("build.sh", 0o755);
+        symlink("README.md", sandbox.repo.join("link")).unwrap();
+        sandbox
+    }
+
+    /// Podman looks for its storage in XDG_CONFIG_HOME, where cowbox must find a configuration of the test's own.
+    fn link_podman_config(&self) {
+        let real = std::env::var_os("XDG_CONFIG_HOME")
+            .map(PathBuf::from)
+            .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")));
+        if let Some(containers) = real.map(|r| r.join("containers")).filter(|c| c.is_dir()) {
+            symlink(containers, self.root().join("config/containers")).unwrap();
+        }
+    }
+
+    /// Uses another of the test images: `tiny-user`, `tiny-named`, `debian`.
+    pub fn with_image(mut self, name: &'static str) -> Self {
+        self.image = name;
+        self
+    }
+
+    /// The engine of the test.
+    pub fn engine(&self) -> Engine {
+        self.engine.expect("a test without an engine")
+    }
+
+    /// Scratch directory of the test: everything is below it.
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// The protected repo.
+    pub fn repo(&self) -> &Path {
+        &self.repo
+    }
+
+    /// Where the repo is inside.
+    pub fn workspace(&self) -> String {
+        match self.engine() {
+            Engine::Native => self.repo.to_str().unwrap().to_owned(),
+            _ => "/workspace".to_owned(),
+        }
+    }
+
+    /// The home of native and docker tests; podman needs the real one.
+    pub fn home(&self) -> PathBuf {
+        self.root().join("home")
+    }
+
+    /// COWBOX_STATE_DIR.
+    pub fn state(&self) -> PathBuf {
+        self.home().join(".local/state/cowbox")
+    }
+
+    /// COWBOX_CACHE_DIR.
+    pub fn cache(&self) -> PathBuf {
+        self.home().join(".cache/cowbox")
+    }
+
+    /// Makes another directory of the scratch space the repo. Before the first command.
+    pub fn use_repo(&mut self, repo: impl Into<PathBuf>) {
+        assert!(self.before.borrow().is_none(), "a command has run already");
+        self.repo = repo.into();
+    }
+
+    /// Writes a file of the host's repo; `change_repo` for later.
+    #[track_caller]
+    pub fn write(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+        assert!(self.before.borrow().is_none(), "use change_repo after the first command");
+        let path = self.repo.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// Changes the mode of a file of the host's repo; `change_repo` for later.
+    #[track_caller]
+    pub fn chmod(&self, path: impl AsRef<Path>, mode: u32) {
+        assert!(self.before.borrow().is_none(), "use change_repo after the first command");
+        fs::set_permissions(self.repo.join(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// Writes the user's configuration.
+    pub fn configure(&self, toml: &str) {
+        let dir = self.root().join("config/cowbox");
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("config.toml"), toml).unwrap();
+    }
+
+    /// Edits the host's repo on purpose, between commands.
+    #[track_caller]
+    pub fn change_repo(&self, change: impl FnOnce(&Path)) {
+        self.check_repo();
+        change(&self.repo);
+        *self.before.borrow_mut() = Some(Fingerprint::of(&self.repo));
+    }
+
+    /// Compares the repo with its fingerprint, and takes one if there is none.
+    #[track_caller]
+    pub fn check_repo(&self) {
+        let now = Fingerprint::of(&self.repo);
+        let mut before = self.before.borrow_mut();
+        if let Some(before) = &*before {
+            let differences = before.differences(&now);
+            assert!(differences.is_empty(), "the repo was touched:\n{}", differences.join("\n"));
+        }
+        *before = Some(now);
+    }
+
+    /// `cowbox ARGS` in the repo.
+    pub fn cowbox(&self, args: &[&str]) -> Cowbox {
+        if self.before.borrow().is_none() {
+            *self.before.borrow_mut() = Some(Fingerprint::of(&self.repo));
+        }
+        let mut cowbox = Cowbox::new(self.root()).args(args).current_dir(&self.repo);
+        let variable = |name: &str| std::env::var_os(name);
+        let path = variable("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin".into());
+        cowbox = cowbox
+            .env("PATH", path)
+            .env("HOME", self.home())
+            .env("XDG_CONFIG_HOME", self.root().join("config"))
+            .env("COWBOX_STATE_DIR", self.state())
+            .env("COWBOX_CACHE_DIR", self.cache())
+            .env("COWBOX_TEST_ID", self.id())
+            .env("LANG", "C.UTF-8")
+            .env("TERM", "dumb")
+            .env("COLUMNS", "100")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null");
+        for name in ["XDG_RUNTIME_DIR", "DOCKER_HOST", "CONTAINERS_STORAGE_CONF"] {
+            if let Some(value) = variable(name) {
+                cowbox = cowbox.env(name, value);
+            }
+        }
+        if self.engine == Some(Engine::Podman) {
+            // Its images are there.
+            for name in ["HOME", "XDG_DATA_HOME", "USER"] {
+                cowbox = match variable(name) {
+                    Some(value) => cowbox.env(name, value),
+                    None => cowbox.env_remove(name),
+                };
+            }
+        }
+        cowbox
+    }
+
+    /// `cowbox run --engine … --image … OPTIONS -- COMMAND`
+    pub fn run(&self, options: &[&str], command: &[&str]) -> Cowbox {
+        let mut cowbox = self.cowbox(&["run", "--engine", self.engine().name()]);
+        if self.engine().has_images() {
+            cowbox = cowbox.args(&["--image", &image(self.image)]);
+        }
+        cowbox = cowbox.args(options);
+        if command.is_empty() { cowbox } else { cowbox.arg("--").args(command) }
+    }
+
+    /// `cowbox run -- sh -c SCRIPT`, to the end.
+    pub fn sh(&self, script: &str) -> Output {
+        self.run(&[], &["sh", "-c", script]).output()
+    }
+
+    /// `cowbox run -- sh -c SCRIPT`, not started yet.
+    pub fn shell(&self, options: &[&str], script: &str) -> Cowbox {
+        self.run(options, &["sh", "-c", script])
+    }
+
+    /// `cowbox diff --name-status` as lines.
+    #[track_caller]
+    pub fn changes(&self) -> Vec<String> {
+        let output = self.cowbox(&["diff", "--name-status"]).output().ok();
+        output.stdout().lines().map(str::to_owned).collect()
+    }
+
+    /// Something that only this test has, in the environment of every cowbox.
+    pub fn id(&self) -> &str {
+        self.root().file_name().unwrap().to_str().unwrap()
+    }
+
+    /// Ids of the sessions on disk, oldest first.
+    pub fn session_ids(&self) -> Vec<String> {
+        let Ok(listing) = fs::read_dir(self.state().join("sessions")) else { return Vec::new() };
+        let mut ids: Vec<String> = listing.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        ids.sort();
+        ids
+    }
+
+    /// The record of a session, as it is on disk.
+    pub fn record(&self, id: &str) -> Option<serde_json::Value> {
+        let text = fs::read(self.session_dir(id).join("session.json")).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// The only session's record.
+    #[track_caller]
+    pub fn only_record(&self) -> serde_json::Value {
+        let ids = self.session_ids();
+        assert_eq!(ids.len(), 1, "{ids:?}");
+        self.record(&ids[0]).unwrap()
+    }
+
+    /// Where a session lies.
+    pub fn session_dir(&self, id: &str) -> PathBuf {
+        self.state().join("sessions").join(id)
+    }
+
+    /// What is left of the sandboxes of this test.
+    pub fn leftovers(&self) -> Vec<String> {
+        let ids = self.session_ids();
+        let mut found = leftovers::mounts(self.root());
+        found.extend(Process::with(self.id()).iter().map(|p| format!("process {} {}", p.pid, p.arguments)));
+        if let Some(engine) = self.engine {
+            let ours = |name: &String| ids.iter().any(|id| *name == container_name(id));
+            found.extend(leftovers::containers(engine).into_iter().filter(ours).map(|c| format!("container {c}")));
+        }
+        found
+    }
+
+    /// Asserts that no container, mount or process is left, after a moment for the engine.
+    #[track_caller]
+    pub fn check_leftovers(&self) {
+        let mut found = Vec::new();
+        let clean = within(SETTLE, || {
+            found = self.leftovers();
+            found.is_empty().then_some(())
+        });
+        assert!(clean.is_some(), "left behind:\n{}", found.join("\n"));
+    }
+
+    /// Every session goes the way that users have: layers of root's or of sub-ids included.
+    fn discard_all(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        for id in self.session_ids() {
+            let state = self.record(&id).map(|r| r["state"].as_str().unwrap_or_default().to_owned());
+            if matches!(state.as_deref(), Some("stopped" | "failed")) {
+                let output = self.cowbox(&["discard", "-y", &id]).output();
+                if !output.status.success() {
+                    problems.push(format!("session {id} cannot be discarded: {}", output.stderr()));
+                }
+            }
+            let uid = rustix::process::geteuid().as_raw();
+            let layers = [self.session_dir(&id).join("upper"), self.session_dir(&id).join("work")];
+            let home = PathBuf::from(format!("/var/tmp/cowbox-{uid}/{id}"));
+            let left = layers.into_iter().chain([home]).filter(|l| fs::symlink_metadata(l).is_ok());
+            problems.extend(left.map(|l| format!("{} is left of session {id} ({state:?})", l.display())));
+        }
+        problems
+    }
+
+    /// After a failed test: what can be cleared away is, without a word.
+    fn clear_away(&self) {
+        for id in self.session_ids() {
+            let running = self.record(&id).is_some_and(|r| r["state"] == "running");
+            if running {
+                let _ = self.cowbox(&["stop", &id]).output();
+            }
+            if let Some(engine) = self.engine.filter(|e| e.has_images()) {
+                leftovers::remove_container(engine, &container_name(&id));
+            }
+            let _ = self.cowbox(&["discard", "-y", &id]).output();
+        }
+    }
+}
+
+fn container_name(id: &str) -> String {
+    format!("cowbox-{}", id.to_lowercase())
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let cleared = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.clear_away()));
+            drop(cleared);
+            return;
+        }
+        if self.before.borrow().is_none() {
+            return;
+        }
+        self.check_repo();
+        self.check_leftovers();
+        let problems = self.discard_all();
+        self.check_repo();
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
+        let removed = fs::remove_dir_all(self.root());
+        assert!(removed.is_ok(), "{} cannot be removed: {removed:?}", self.root().display());
+    }
+}

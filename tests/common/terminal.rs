@@ -1,0 +1,152 @@
+//! Cowbox on a terminal of its own.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use nix::pty::{Winsize, openpty};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::command::line;
+use super::{Cowbox, PATIENCE, within};
+
+/// A terminal and the cowbox that leads its session. Dropped, both end.
+pub struct Terminal {
+    child: Child,
+    line: String,
+    /// `None` once the terminal is closed.
+    keyboard: Option<File>,
+    screen: Arc<Mutex<Vec<u8>>>,
+    closed: Arc<AtomicBool>,
+    reader: Option<JoinHandle<()>>,
+    /// How far `expect` has read.
+    seen: usize,
+}
+
+impl Terminal {
+    pub(super) fn start(cowbox: Cowbox, rows: u16, columns: u16) -> Self {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        let pty = openpty(Some(&size), None).unwrap();
+        let line = line(&cowbox.command);
+        // `setsid --ctty` execs, so the process that we started becomes cowbox itself.
+        let mut command = Command::new("setsid");
+        command.arg("--ctty").arg(cowbox.command.get_program()).args(cowbox.command.get_args());
+        command.env_clear().envs(cowbox.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(cowbox.command.get_current_dir().unwrap_or(cowbox.root()));
+        let stream = || Stdio::from(pty.slave.try_clone().unwrap());
+        command.stdin(stream()).stdout(stream()).stderr(stream());
+        let child = command.spawn().unwrap();
+        drop(command);
+        drop(pty.slave);
+
+        let screen = Arc::new(Mutex::new(Vec::new()));
+        let closed = Arc::new(AtomicBool::new(false));
+        let master = pty.master.try_clone().unwrap();
+        let reader = {
+            let (screen, closed) = (screen.clone(), closed.clone());
+            std::thread::spawn(move || watch(master, &screen, &closed))
+        };
+        Self { child, line, keyboard: Some(pty.master.into()), screen, closed, reader: Some(reader), seen: 0 }
+    }
+
+    /// The process of cowbox.
+    pub fn pid(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    /// Types.
+    pub fn send(&mut self, keys: impl AsRef<[u8]>) {
+        self.keyboard.as_mut().expect("the terminal is open").write_all(keys.as_ref()).unwrap();
+    }
+
+    /// Types a line.
+    pub fn enter(&mut self, text: &str) {
+        self.send(format!("{text}\r"));
+    }
+
+    /// Changes the size of the window.
+    pub fn resize(&self, rows: u16, columns: u16) {
+        let size = rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(self.keyboard.as_ref().expect("the terminal is open"), size).unwrap();
+    }
+
+    /// Sends cowbox a signal, as `kill` does.
+    pub fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.pid()), signal).unwrap();
+    }
+
+    /// Everything that was shown.
+    pub fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.screen.lock().unwrap()).into_owned()
+    }
+
+    /// Waits until `text` is shown, after what was waited for before.
+    #[track_caller]
+    pub fn expect(&mut self, text: &str) {
+        let found = within(PATIENCE, || {
+            let screen = self.screen.lock().unwrap();
+            let at = screen[self.seen..].windows(text.len()).position(|w| w == text.as_bytes());
+            let ended = self.reader.as_ref().is_none_or(JoinHandle::is_finished);
+            at.map(|at| Some(self.seen + at + text.len())).or(ended.then_some(None))
+        });
+        match found.flatten() {
+            Some(end) => self.seen = end,
+            None => panic!("{}\nnever showed {text:?}:\n{}", self.line, self.screen()),
+        }
+    }
+
+    /// Closes the terminal, as a window does.
+    pub fn close(&mut self) {
+        self.closed.store(true, Ordering::Relaxed);
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
+        drop(self.keyboard.take());
+    }
+
+    /// Waits for the end of cowbox and gives its exit code.
+    #[track_caller]
+    pub fn wait(&mut self) -> i32 {
+        let status = within(PATIENCE, || self.child.try_wait().unwrap());
+        let Some(status) = status else { panic!("{}\ndoes not end:\n{}", self.line, self.screen()) };
+        // The last words may still be on their way.
+        if let Some(reader) = self.reader.take() {
+            within(PATIENCE, || reader.is_finished().then_some(()));
+        }
+        use std::os::unix::process::ExitStatusExt;
+        status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.close();
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Reads until the other side is gone or the terminal is closed.
+fn watch(master: OwnedFd, screen: &Mutex<Vec<u8>>, closed: &AtomicBool) {
+    let mut master = File::from(master);
+    let mut chunk = [0u8; 4096];
+    while !closed.load(Ordering::Relaxed) {
+        let pause = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+        match poll(&mut [PollFd::new(&master, PollFlags::IN)], Some(&pause)) {
+            Ok(0) | Err(_) => continue,
+            Ok(_) => {}
+        }
+        match master.read(&mut chunk) {
+            Ok(length @ 1..) => screen.lock().unwrap().extend_from_slice(&chunk[..length]),
+            _ => return,
+        }
+    }
+}
