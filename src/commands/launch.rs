@@ -29,6 +29,8 @@ use crate::sys::process::{Side, exit_now, fork_into};
 pub struct Launch<'a> {
     pub context: &'a Context<'a>,
     pub engine: &'a dyn Engine,
+    /// Why this engine.
+    pub why: &'a str,
     pub name: String,
     pub timeout: Option<Duration>,
     pub report: Option<&'a Path>,
@@ -135,7 +137,7 @@ impl Launch<'_> {
         let name = place.name().unwrap_or(&self.name).to_owned();
         let id = plan.session_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let container = format!("cowbox-{}", id.to_lowercase());
-        ui.say(&run::headline(self.engine, &name));
+        ui.say(&run::headline(self.engine, self.why, &name));
         if parent.is_some() {
             into_logs(&plan.session_dir)?;
         }
@@ -192,7 +194,11 @@ impl Launch<'_> {
         // A session that is about to be discarded is not written twice; until then "running" with
         // nobody holding the lock says the same.
         if !plan.ephemeral {
-            session.save()?;
+            // The command has run: its exit code counts, not ours. Unwritten, the record still says
+            // "running", and the next command finds out that it is not.
+            if let Err(error) = session.save() {
+                ui.warn(&format!("{}; the changes are kept", error.message()));
+            }
         }
         Ok(Finished { session, lock, code, failure })
     }

@@ -31,11 +31,11 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     };
     repo.check(context.places.home.as_deref(), &context.places.state)?;
     let chosen = match &resumed {
-        Some(session) => detect::Chosen { engine: context.engine(session)?, why: None },
+        Some(session) => detect::Chosen { engine: context.engine(session)?, why: "as before", passed_over: Vec::new() },
         None => detect::choose(&settings.engine, settings.image.as_deref(), &context.places, ui)?,
     };
-    if let Some(why) = &chosen.why {
-        ui.say(&format!("passed over {why}"));
+    for reason in &chosen.passed_over {
+        ui.detail(&format!("passed over {reason}"));
     }
     if let Some(name) = &args.name {
         check_name(&context, name)?;
@@ -52,6 +52,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     let launch = Launch {
         context: &context,
         engine: chosen.engine.as_ref(),
+        why: chosen.why,
         name: args.name.clone().unwrap_or_else(|| id::generate_name(&repo.dir_name())),
         timeout: args.timeout,
         report: args.report.as_deref(),
@@ -294,7 +295,9 @@ pub fn policy_record(plan: &Plan) -> crate::session::record::PolicyRecord {
     }
 }
 
-/// `native, Linux 6.18 (rootless, overlay) · session api-7k3q`
-pub fn headline(engine: &dyn engine::Engine, name: &str) -> String {
-    format!("{} · session {name}", engine.describe())
+/// `podman 4.3.1 (rootless, overlay) · session api-7k3q`. The reason is told where it is news.
+pub fn headline(engine: &dyn engine::Engine, why: &str, name: &str) -> String {
+    let why =
+        if matches!(why, "first choice" | "as asked for" | "as before") { String::new() } else { format!(", {why}") };
+    format!("{}{why} · session {name}", engine.describe())
 }

@@ -20,15 +20,17 @@ use super::{Engine, Kind, probe};
 use crate::cli::EngineChoice;
 use crate::error::{Error, Result};
 use crate::session::record::now;
-use crate::settings::{Places, Setting};
+use crate::settings::{Origin, Places, Setting};
 use crate::ui::Ui;
 
 /// The chosen engine and why it was chosen.
 pub struct Chosen {
     /// The engine.
     pub engine: Box<dyn Engine>,
-    /// For the line that the user sees; empty if there was nothing to decide.
-    pub why: Option<String>,
+    /// Why this one, in a few words for the line that the user sees.
+    pub why: &'static str,
+    /// What was passed over, with the reason of each.
+    pub passed_over: Vec<String>,
 }
 
 /// Chooses: what was asked for, else podman, docker, native. `image` is what the user configured.
@@ -43,7 +45,8 @@ pub fn choose(wanted: &Setting<EngineChoice>, image: Option<&str>, places: &Plac
         Error::new(format!("{kind} ({}) cannot be used: {reason}", wanted.origin))
             .hint("`cowbox doctor` tells how to mend it, or choose another with `--engine`")
     })?;
-    Ok(Chosen { engine, why: None })
+    let why = if wanted.origin == Origin::Config { "as configured" } else { "as asked for" };
+    Ok(Chosen { engine, why, passed_over: Vec::new() })
 }
 
 fn first_that_works(image: Option<&str>, places: &Places, ui: &Ui) -> Result<Chosen> {
@@ -51,8 +54,8 @@ fn first_that_works(image: Option<&str>, places: &Places, ui: &Ui) -> Result<Cho
     for kind in [Kind::Podman, Kind::Docker] {
         match open(kind, places, ui) {
             Ok(engine) => {
-                let why = (!passed_over.is_empty()).then(|| passed_over.join("; "));
-                return Ok(Chosen { engine, why });
+                let why = if kind == Kind::Podman { "first choice" } else { "podman does not work" };
+                return Ok(Chosen { engine, why, passed_over });
             }
             Err(reason) => passed_over.push(format!("{kind}: {reason}")),
         }
@@ -66,7 +69,7 @@ fn first_that_works(image: Option<&str>, places: &Places, ui: &Ui) -> Result<Cho
         .hint("`cowbox doctor` tells how to mend them; without an image, `--engine native` runs on this system's own files"));
     }
     match open(Kind::Native, places, ui) {
-        Ok(engine) => Ok(Chosen { engine, why: Some(passed_over.join("; ")) }),
+        Ok(engine) => Ok(Chosen { engine, why: "neither podman nor docker works", passed_over }),
         Err(reason) => {
             passed_over.push(format!("native: {reason}"));
             Err(Error::new(format!("no engine works ({})", passed_over.join("; ")))

@@ -9,7 +9,8 @@ use std::process::Stdio;
 
 use super::client::Client;
 use super::{Engine, Kind, guest, oci};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, show};
+use crate::layer::filesystem;
 use crate::plan::Plan;
 use crate::policy::Network;
 use crate::policy::environment::Environment;
@@ -47,7 +48,13 @@ pub fn try_out(engine: &dyn Engine, places: &Places, ui: &Ui) -> Result<()> {
     let kept = check(&repo, &session_dir);
     // `work/work` is closed, and may belong to another id.
     let _ = crate::layer::remove::tree(&session_dir.join("work"));
-    ran.and(kept)
+    ran.and(kept).map_err(|error| match filesystem::unfit(state) {
+        Some(what) => Error::new(format!(
+            "{} cannot hold the layers of a session: it is on {what}. Set COWBOX_STATE_DIR to a directory on ext4, xfs, btrfs or tmpfs ({})",
+            show(state), error.message()
+        )),
+        None => error,
+    })
 }
 
 fn plan(kind: Kind, repo: &Path, session_dir: &Path, cache: &Path) -> Result<Plan> {

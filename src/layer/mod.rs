@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod entry;
+pub mod filesystem;
 pub mod remove;
 
 use serde::{Deserialize, Serialize};

@@ -20,6 +20,7 @@ use rustix::mount::{
 };
 
 use crate::error::{Error, Result, reason, show};
+use crate::layer::filesystem;
 use crate::plan::Overlay;
 use crate::sys::mount::{NO_DEV, NO_SUID, READ_ONLY, set_attributes};
 
@@ -94,9 +95,6 @@ impl Root {
             })
             .collect();
         let mut pending = Vec::new();
-        if let Some(home) = &self.home {
-            pending.push(Pending { tree: home.mount()?, target: home.path.clone(), is_dir: true });
-        }
         for overlay in &self.overlays {
             pending.push(Pending { tree: overlay_mount(overlay)?, target: overlay.target.clone(), is_dir: true });
         }
@@ -107,6 +105,10 @@ impl Root {
                 set_attributes(&c_path(&path)?, READ_ONLY, true).map_err(|e| Error::io("protect", source, e))?;
             }
             pending.push(Pending { tree, target: target.clone(), is_dir: source.is_dir() });
+        }
+        if let Some(home) = &self.home {
+            // Last, for it may cover /tmp; but put in place first, for the repo may lie in it.
+            pending.insert(0, Pending { tree: home.mount()?, target: home.path.clone(), is_dir: true });
         }
 
         set_attributes(c"/", READ_ONLY | NO_SUID | NO_DEV, true)
@@ -225,6 +227,12 @@ fn overlay_mount(overlay: &Overlay) -> Result<OwnedFd> {
         )
     };
     mount().map_err(|e| {
+        if let Some(what) = filesystem::unfit(&overlay.upper) {
+            return Error::new(format!(
+                "{} cannot hold the layers of a session: it is on {what}. Set COWBOX_STATE_DIR to a directory on ext4, xfs, btrfs or tmpfs",
+                show(&overlay.upper)
+            ));
+        }
         Error::new(format!("the kernel refuses an overlay over {} with its layer in {}: {}", show(&overlay.lower), show(&overlay.upper), reason(&e.into())))
             .hint("overlays need a state directory on ext4, xfs, btrfs or tmpfs: set COWBOX_STATE_DIR; `cowbox doctor` tries it")
     })
