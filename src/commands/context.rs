@@ -6,6 +6,7 @@ use crate::changes::{self, ChangeSet};
 use crate::cli::RepoArgs;
 use crate::engine::{self, Engine};
 use crate::error::{Error, Result, reason, show};
+use crate::layer::access;
 use crate::repo::Repo;
 use crate::session::lock::Lock;
 use crate::session::{Session, State, Store, select};
@@ -101,11 +102,16 @@ impl<'a> Context<'a> {
         };
         match read() {
             Err(e) if e.needs_access() && session.record.state != State::Running => {
-                self.engine(session)?.reclaim(&session.record, session.dir())?;
+                self.reclaim(session)?;
+                access::gain()?;
                 read().map_err(failed)
             }
             other => other.map_err(failed),
         }
+    }
+
+    fn reclaim(&self, session: &Session) -> Result<()> {
+        self.engine(session)?.reclaim(session.record.policy.image.as_deref(), session.dir())
     }
 
     /// Removes the layers of a session, whatever ids their files have.
@@ -116,8 +122,9 @@ impl<'a> Context<'a> {
         let failed = |e: std::io::Error| Error::io("remove the layers in", &dir, e);
         match remove() {
             Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
-                self.engine(session)?.reclaim(&session.record, &dir)?;
-                remove().map_err(failed)?;
+                self.reclaim(session)?;
+                access::in_child(remove)
+                    .map_err(|e| e.context(format_args!("cannot remove the layers in {}", show(&dir))))?;
             }
             other => other.map_err(failed)?,
         }

@@ -8,7 +8,6 @@ use super::image;
 use super::oci::{self, Attached, Links, Variables};
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox, guest};
 use crate::error::{Error, Result};
-use crate::layer::access;
 use crate::paths::is_plain;
 use crate::plan::{Overlay, Plan};
 use crate::policy::{CONTAINER_CAPABILITIES, Network};
@@ -157,8 +156,8 @@ impl Engine for Docker {
         Ok(())
     }
 
-    /// Has the daemon give everything below `dir` to the caller, then opens what is closed to its owner.
-    fn reclaim(&self, record: &Record, dir: &Path) -> Result<()> {
+    /// Has the daemon give everything below `dir` to the caller.
+    fn reclaim(&self, image: Option<&str>, dir: &Path) -> Result<()> {
         let links = Links::new(dir)?;
         let source = links.in_session(dir, dir);
         let mut args: Vec<String> =
@@ -170,15 +169,14 @@ impl Engine for Docker {
         args.push(format!("--mount=type=bind,src={source},dst=/.cowbox/session"));
         args.extend(["--mount".into(), oci::guest_mount(&self.cache, &links)?]);
         args.extend(["--entrypoint".into(), guest::INSIDE.into()]);
-        args.push(record.policy.image.clone().unwrap_or_default());
+        args.push(image.unwrap_or_default().to_owned());
         let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         args.extend(["give".into(), uid.to_string(), gid.to_string(), "/.cowbox/session".into()]);
         self.client.capture(&args).map_err(|e| {
             Error::new(format!("the docker daemon could not hand the session's files over: {}", e.message()))
                 .hint("is the session's image still here? `cowbox doctor` checks the daemon")
         })?;
-        drop(links);
-        access::gain()
+        Ok(())
     }
 }
 

@@ -11,7 +11,6 @@ use super::image::{Identity, Images};
 use super::oci::{self, Attached, Links, Variables};
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox, guest};
 use crate::error::{Error, Result};
-use crate::layer::access;
 use crate::plan::{Overlay, Plan};
 use crate::policy::{CONTAINER_CAPABILITIES, Network};
 use crate::session::Record;
@@ -232,8 +231,8 @@ impl Engine for Podman {
         Ok(())
     }
 
-    fn reclaim(&self, _record: &Record, _dir: &Path) -> Result<()> {
-        access::gain()
+    fn reclaim(&self, _image: Option<&str>, _dir: &Path) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -44,10 +44,13 @@ pub fn try_out(engine: &dyn Engine, places: &Places, ui: &Ui) -> Result<()> {
     };
     let mut plan = plan(kind, &repo, &session_dir, cache)?;
     let ran = run(engine, &mut plan, ui);
-    drop(image);
     let kept = check(&repo, &session_dir);
-    // `work/work` is closed, and may belong to another id.
-    let _ = crate::layer::remove::tree(&session_dir.join("work"));
+    if crate::layer::remove::tree(&session_dir).is_err() {
+        // A daemon leaves its own files in `work`.
+        let _ = engine.reclaim(plan.image.as_deref(), &session_dir);
+        let _ = crate::layer::remove::tree(&session_dir);
+    }
+    drop(image);
     ran.and(kept).map_err(|error| match filesystem::unfit(state) {
         Some(what) => Error::new(format!(
             "{} cannot hold the layers of a session: it is on {what}. Set COWBOX_STATE_DIR to a directory on ext4, xfs, btrfs or tmpfs ({})",

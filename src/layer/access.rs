@@ -5,12 +5,30 @@
 //! both are readable. Files that a docker container wrote as root must be given to the user first,
 //! by the daemon (see `engine::docker`).
 
+use std::io;
+
 use rustix::process::{WaitOptions, waitpid};
 use rustix::thread::UnshareFlags;
 
 use crate::engine::idmap::IdMap;
 use crate::error::{Error, Result};
 use crate::sys::process::{Side, exit_now, fork_into, unshare};
+
+/// Does `work` in a child that has gained access, so that this process stays what it was.
+pub fn in_child(work: impl FnOnce() -> io::Result<()>) -> Result<()> {
+    let failed = |e: io::Error| Error::new(format!("cannot start a helper process: {}", crate::error::reason(&e)));
+    match fork_into(UnshareFlags::empty()).map_err(failed)? {
+        Side::Child => {
+            let done = gain().is_ok() && work().is_ok();
+            exit_now(i32::from(!done))
+        }
+        Side::Parent(child) => match waitpid(Some(child), WaitOptions::empty()) {
+            Ok(Some((_, status))) if status.exit_status() == Some(0) => Ok(()),
+            _ => Err(Error::new("files of other ids stayed closed, even in a user namespace")
+                .hint("`cowbox doctor` tells how to allow user namespaces")),
+        },
+    }
+}
 
 /// Moves this process into a user namespace where it is root over its own files and its sub-ids.
 /// Root already is.

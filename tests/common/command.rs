@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
@@ -65,6 +66,18 @@ impl Cowbox {
         self
     }
 
+    /// Puts a shell in front: `script` has the call as `"$@"`, for redirections that a test cannot make itself.
+    pub fn through(mut self, script: &str) -> Self {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, "sh"]).arg(self.command.get_program()).args(self.command.get_args());
+        shell.env_clear().envs(self.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        if let Some(dir) = self.command.get_current_dir() {
+            shell.current_dir(dir);
+        }
+        self.command = shell;
+        self
+    }
+
     /// Runs to the end. One that does not end is killed and fails the test.
     pub fn output(mut self) -> Output {
         let stdin = self.stdin.take().unwrap_or_default();
@@ -107,14 +120,16 @@ pub struct Running {
     stdout: (Buffer, Option<JoinHandle<()>>),
     stderr: (Buffer, Option<JoinHandle<()>>),
     feeder: Option<JoinHandle<()>>,
+    listening: Arc<AtomicBool>,
     ended: bool,
 }
 
 impl Running {
     fn new(mut child: Child, line: String, root: PathBuf) -> Self {
-        let stdout = collect(child.stdout.take().unwrap());
-        let stderr = collect(child.stderr.take().unwrap());
-        Self { child, line, root, stdout, stderr, feeder: None, ended: false }
+        let listening = Arc::new(AtomicBool::new(true));
+        let stdout = collect(child.stdout.take().unwrap(), listening.clone());
+        let stderr = collect(child.stderr.take().unwrap(), Arc::new(AtomicBool::new(true)));
+        Self { child, line, root, stdout, stderr, feeder: None, listening, ended: false }
     }
 
     /// Its process.
@@ -132,6 +147,11 @@ impl Running {
         let stdin = self.child.stdin.as_mut().expect("stdin is open");
         stdin.write_all(bytes.as_ref()).unwrap();
         stdin.flush().unwrap();
+    }
+
+    /// Goes away as a reader of its stdout: from now on writing there fails.
+    pub fn close_stdout(&mut self) {
+        self.listening.store(false, Ordering::Relaxed);
     }
 
     /// Closes its stdin.
@@ -211,13 +231,17 @@ impl Drop for Running {
     }
 }
 
-fn collect(mut pipe: impl Read + Send + 'static) -> (Buffer, Option<JoinHandle<()>>) {
+/// Reads to the end, or until nobody listens any more.
+fn collect(mut pipe: impl Read + Send + 'static, listening: Arc<AtomicBool>) -> (Buffer, Option<JoinHandle<()>>) {
     let buffer = Buffer::default();
     let shared = buffer.clone();
     let thread = std::thread::spawn(move || {
         let mut chunk = [0u8; 64 << 10];
         while let Ok(length @ 1..) = pipe.read(&mut chunk) {
             shared.lock().unwrap().extend_from_slice(&chunk[..length]);
+            if !listening.load(Ordering::Relaxed) {
+                break;
+            }
         }
     });
     (buffer, Some(thread))

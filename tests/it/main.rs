@@ -5,8 +5,12 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod exit_codes;
 mod flow;
-mod hand_over;
+mod signals;
+mod streams;
+mod terminal;
+mod timeout;
 
 use std::path::Path;
 

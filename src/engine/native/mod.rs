@@ -18,7 +18,6 @@ use super::facts::Unusable;
 use super::idmap::IdMap;
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox};
 use crate::error::{Error, Result};
-use crate::layer::access;
 use crate::plan::Plan;
 use crate::session::Record;
 use crate::ui::Ui;
@@ -109,8 +108,8 @@ impl Engine for Native {
         Ok(())
     }
 
-    fn reclaim(&self, _record: &Record, _dir: &Path) -> Result<()> {
-        access::gain()
+    fn reclaim(&self, _image: Option<&str>, _dir: &Path) -> Result<()> {
+        Ok(())
     }
 }
 
