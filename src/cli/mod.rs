@@ -2,7 +2,7 @@
 
 mod run;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
@@ -244,11 +244,10 @@ pub fn report(refused: &clap::Error, args: &[OsString]) -> u8 {
     if !refused.use_stderr() {
         return 0;
     }
-    let runs = args
-        .iter()
-        .skip(1)
-        .find(|a| !a.as_encoded_bytes().starts_with(b"-"))
-        .is_some_and(|verb| ["run", "exec", "shell"].iter().any(|v| verb == OsStr::new(v)));
+    let words = args.iter().skip(1).take_while(|word| *word != "--");
+    let verbs: Vec<String> = command().get_subcommands().map(|v| v.get_name().to_owned()).collect();
+    let verb = words.filter_map(|word| word.to_str()).find(|word| verbs.iter().any(|v| v == word));
+    let runs = matches!(verb, Some("run" | "exec" | "shell"));
     if runs { Kind::NotStarted.exit_code() } else { Kind::Usage.exit_code() }
 }
 

@@ -115,7 +115,7 @@ fn check_name(context: &Context<'_>, name: &str) -> Result<()> {
 fn plan(args: &RunArgs, settings: &RunSettings, repo: &Repo, engine: &dyn Engine) -> Result<Plan> {
     let native = engine.record().kind == Kind::Native;
     let workspace = if native { repo.root.clone() } else { PathBuf::from("/workspace") };
-    let here = workspace.join(&repo.subdir);
+    let here = if repo.subdir.as_os_str().is_empty() { workspace.clone() } else { workspace.join(&repo.subdir) };
     let image = if native {
         settings.image.clone()
     } else {

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use super::client::Client;
 use super::facts::Facts;
 use super::image;
-use super::oci::{self, Attached, Links, Variables};
+use super::oci::{self, Attached, Links};
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox, guest};
 use crate::error::{Error, Result};
-use crate::paths::is_plain;
 use crate::plan::{Overlay, Plan};
-use crate::policy::{CONTAINER_CAPABILITIES, Network};
+use crate::policy::CONTAINER_CAPABILITIES;
 use crate::session::Record;
 use crate::ui::Ui;
 
@@ -84,7 +83,6 @@ impl Engine for Docker {
     fn start(&self, plan: &Plan, container: &str, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
         oci::check_workdir(plan)?;
         let links = Links::new(&plan.session_dir)?;
-        let variables = Variables::new(&plan.env)?;
         let mut command = self.client.command();
         command.args(["run", "--rm", "--pull=never", "--interactive"]).arg(format!("--name={container}"));
         if plan.terminal {
@@ -93,9 +91,7 @@ impl Engine for Docker {
         if let Some(runtime) = &plan.runtime {
             command.arg(format!("--runtime={runtime}"));
         }
-        if plan.network == Network::None {
-            command.arg("--network=none");
-        }
+        oci::add_policy(&mut command, plan);
         command.arg("--cap-drop=ALL");
         for capability in CONTAINER_CAPABILITIES {
             command.arg(format!("--cap-add={capability}"));
@@ -110,35 +106,12 @@ impl Engine for Docker {
             command.arg("--security-opt=label=disable");
         }
         command.arg(format!("--user={user}"));
-        if let Some(memory) = plan.limits.memory {
-            command.arg(format!("--memory={memory}"));
-        }
-        if let Some(cpus) = plan.limits.cpus {
-            command.arg(format!("--cpus={cpus}"));
-        }
-        if let Some(pids) = plan.limits.pids {
-            command.arg(format!("--pids-limit={pids}"));
-        }
         for (number, overlay) in plan.overlays().iter().enumerate() {
             command.arg("--mount").arg(Self::overlay_argument(number, overlay, &links, &plan.session_dir)?);
         }
-        for (number, (mount, read_only)) in plan.binds().enumerate() {
-            let source = links.link(&format!("bind{number}"), &mount.source)?;
-            let source = Path::new(&source)
-                .canonicalize()
-                .ok()
-                .filter(|p| is_plain(p.as_os_str()))
-                .map_or(source, |p| p.to_string_lossy().into_owned());
-            command.arg(format!("--mount=type=bind,src={source},dst={},ro={read_only}", mount.target.display()));
-        }
-        command.arg("--mount").arg(oci::guest_mount(&self.cache, &links)?);
-        command.arg("--workdir").arg(&plan.workdir);
-        variables.add_to(&mut command);
-        command.args(["--entrypoint", guest::INSIDE]).arg(plan.image.as_deref().unwrap_or_default()).arg("init");
-        command.args(oci::command_or_shell(&plan.command));
-        oci::redirect(&mut command, plan)?;
+        let ready = oci::finish(command, plan, &self.cache, &links)?;
         created(None)?;
-        Ok(Box::new(Attached::spawn(&self.client, command, Some(container), Some(links))?))
+        Ok(Box::new(Attached::spawn(&self.client, ready, Some(container), Some(links))?))
     }
 
     fn is_ready(&self, container: &str) -> bool {

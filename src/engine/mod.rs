@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::policy::environment::Environment;
+use crate::process::relay::Relay;
 use crate::session::Record;
 use crate::session::liveness::ProcessId;
 use crate::settings::Places;
@@ -114,6 +115,11 @@ pub trait Sandbox {
 
     /// Ends the whole tree, now.
     fn kill(&mut self);
+
+    /// The terminal to pass bytes to and from, if that is our job and not a client's.
+    fn relay(&mut self) -> Option<&mut Relay> {
+        None
+    }
 
     /// The command's exit code from how `pid` ended.
     fn exit_code(&mut self, status: WaitStatus) -> Result<u8>;

@@ -17,6 +17,7 @@ use super::{ExecSpec, Sandbox, guest, plain_exit_code};
 use crate::error::{Error, Result, reason, show};
 use crate::paths::is_plain;
 use crate::plan::{Overlay, Plan};
+use crate::policy::Network;
 use crate::policy::environment::Environment;
 use crate::session::Record;
 use crate::sys;
@@ -216,8 +217,9 @@ pub struct Attached {
 
 impl Attached {
     /// Starts the client. It ends with us, and its container with it.
-    pub fn spawn(client: &Client, mut command: Command, container: Option<&str>, links: Option<Links>) -> Result<Self> {
-        sys::process::die_with_parent(&mut command, rustix::process::Signal::TERM);
+    pub fn spawn(client: &Client, mut ready: Ready, container: Option<&str>, links: Option<Links>) -> Result<Self> {
+        let command = &mut ready.command;
+        sys::process::die_with_parent(command, rustix::process::Signal::TERM);
         let child = command
             .spawn()
             .map_err(|e| Error::new(format!("cannot run {}: {}", client.program().display(), reason(&e))))?;
@@ -274,8 +276,50 @@ pub fn remove(client: &Client, container: &str) {
     }
 }
 
+/// Network and limits: both engines write them alike.
+pub fn add_policy(command: &mut Command, plan: &Plan) {
+    if plan.network == Network::None {
+        command.arg("--network=none");
+    }
+    if let Some(memory) = plan.limits.memory {
+        command.arg(format!("--memory={memory}"));
+    }
+    if let Some(cpus) = plan.limits.cpus {
+        command.arg(format!("--cpus={cpus}"));
+    }
+    if let Some(pids) = plan.limits.pids {
+        command.arg(format!("--pids-limit={pids}"));
+    }
+}
+
+/// A client's command, with what it needs open until it has been started.
+pub struct Ready {
+    command: Command,
+    _variables: Variables,
+}
+
+/// What is the same at the end of every `run`: binds, the helper as pid 1, variables, the command.
+pub fn finish(mut command: Command, plan: &Plan, cache: &Path, links: &Links) -> Result<Ready> {
+    for (number, (mount, read_only)) in plan.binds().enumerate() {
+        let source = if is_plain(mount.source.as_os_str()) {
+            mount.source.to_string_lossy().into_owned()
+        } else {
+            links.link(&format!("bind{number}"), &mount.source)?
+        };
+        command.arg(format!("--mount=type=bind,src={source},dst={},ro={read_only}", mount.target.display()));
+    }
+    command.arg("--mount").arg(guest_mount(cache, links)?);
+    command.arg("--workdir").arg(&plan.workdir);
+    let variables = Variables::new(&plan.env)?;
+    variables.add_to(&mut command);
+    command.args(["--entrypoint", guest::INSIDE]).arg(plan.image.as_deref().unwrap_or_default()).arg("init");
+    command.args(command_or_shell(&plan.command));
+    redirect(&mut command, plan)?;
+    Ok(Ready { command, _variables: variables })
+}
+
 /// Sends a client's streams to the plan's log, if it has one.
-pub fn redirect(command: &mut Command, plan: &Plan) -> Result<()> {
+fn redirect(command: &mut Command, plan: &Plan) -> Result<()> {
     if let Some(path) = &plan.log {
         let file = File::create(path).map_err(|e| Error::io("write", path, e))?;
         let both = file.try_clone().map_err(|e| Error::io("write", path, e))?;
@@ -304,7 +348,8 @@ pub fn exec(client: &Client, record: &Record, spec: &ExecSpec<'_>, detach_keys: 
     command.arg("--workdir").arg(&record.policy.workdir.0);
     variables.add_to(&mut command);
     command.arg(&container).args([guest::INSIDE, "init"]).args(command_or_shell(spec.command));
-    Ok(Box::new(Attached::spawn(client, command, None, None)?))
+    let ready = Ready { command, _variables: variables };
+    Ok(Box::new(Attached::spawn(client, ready, None, None)?))
 }
 
 /// Whether a container runs: an attached client says nothing when it does.

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use super::client::Client;
 use super::facts::Facts;
 use super::image::{Identity, Images};
-use super::oci::{self, Attached, Links, Variables};
-use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox, guest};
+use super::oci::{self, Attached, Links};
+use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox};
 use crate::error::{Error, Result};
 use crate::plan::{Overlay, Plan};
-use crate::policy::{CONTAINER_CAPABILITIES, Network};
+use crate::policy::CONTAINER_CAPABILITIES;
 use crate::session::Record;
 use crate::ui::Ui;
 
@@ -150,7 +150,6 @@ impl Engine for Podman {
     fn start(&self, plan: &Plan, container: &str, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
         oci::check_workdir(plan)?;
         let links = Links::new(&plan.session_dir)?;
-        let variables = Variables::new(&plan.env)?;
         let mut command = self.client.command();
         // conmon drops a file `oom` where it stands when the kernel kills for memory: not in `/`.
         command.current_dir(&plan.session_dir);
@@ -162,9 +161,7 @@ impl Engine for Podman {
         if plan.terminal {
             command.args(["--tty", "--detach-keys="]);
         }
-        if plan.network == Network::None {
-            command.arg("--network=none");
-        }
+        oci::add_policy(&mut command, plan);
         let dropped: Vec<&str> = ALL_CAPABILITIES.into_iter().filter(|c| !CONTAINER_CAPABILITIES.contains(c)).collect();
         command.arg(format!("--cap-drop={}", dropped.join(",")));
         let who = self.planned_identity(plan);
@@ -172,15 +169,6 @@ impl Engine for Podman {
             command.arg("--security-opt=no-new-privileges");
         }
         command.args(self.user_arguments(who));
-        if let Some(memory) = plan.limits.memory {
-            command.arg(format!("--memory={memory}"));
-        }
-        if let Some(cpus) = plan.limits.cpus {
-            command.arg(format!("--cpus={cpus}"));
-        }
-        if let Some(pids) = plan.limits.pids {
-            command.arg(format!("--pids-limit={pids}"));
-        }
         let overlays = plan.overlays();
         let volumes = if plan.runtime.is_some() {
             Some(Volumes::create(&self.client, container, &overlays, &links, plan)?)
@@ -195,18 +183,9 @@ impl Engine for Podman {
                 None => command.arg(self.overlay_argument(number, overlay, &links, &plan.session_dir)?),
             };
         }
-        for (number, (mount, read_only)) in plan.binds().enumerate() {
-            let source = links.link(&format!("bind{number}"), &mount.source)?;
-            command.arg(format!("--mount=type=bind,src={source},dst={},ro={read_only}", mount.target.display()));
-        }
-        command.arg("--mount").arg(oci::guest_mount(&self.cache, &links)?);
-        command.arg("--workdir").arg(&plan.workdir);
-        variables.add_to(&mut command);
-        command.args(["--entrypoint", guest::INSIDE]).arg(plan.image.as_deref().unwrap_or_default()).arg("init");
-        command.args(oci::command_or_shell(&plan.command));
-        oci::redirect(&mut command, plan)?;
+        let ready = oci::finish(command, plan, &self.cache, &links)?;
         created(None)?;
-        let attached = Attached::spawn(&self.client, command, Some(container), Some(links))?;
+        let attached = Attached::spawn(&self.client, ready, Some(container), Some(links))?;
         Ok(match volumes {
             Some(volumes) => Box::new(WithVolumes { attached, _volumes: volumes }),
             None => Box::new(attached),

@@ -11,16 +11,17 @@ use super::client::Client;
 use super::{Engine, Kind, guest, oci};
 use crate::error::{Error, Result, show};
 use crate::layer::filesystem;
-use crate::plan::Plan;
+use crate::plan::{Mount, Plan};
 use crate::policy::Network;
 use crate::policy::environment::Environment;
 use crate::policy::limits::Limits;
+use crate::policy::mounts::Access;
 use crate::process::supervise;
 use crate::settings::Places;
 use crate::ui::Ui;
 
-/// An image with nothing in it: the helper needs nothing.
-const IMAGE: &str = "localhost/cowbox-probe:latest";
+/// Where the helper stands in a native trial: the cache may lie in a place that native covers.
+const NATIVE_GUEST: &str = "/run/.cowbox-guest";
 
 /// Tries `engine` with its layers where sessions have theirs. `Ok` means: it ran, the overlay works, the repo is whole.
 pub fn try_out(engine: &dyn Engine, places: &Places, ui: &Ui) -> Result<()> {
@@ -42,7 +43,8 @@ pub fn try_out(engine: &dyn Engine, places: &Places, ui: &Ui) -> Result<()> {
         Kind::Native => None,
         Kind::Podman | Kind::Docker => Some(Image::import(kind)?),
     };
-    let mut plan = plan(kind, &repo, &session_dir, cache)?;
+    let name = image.as_ref().map(|image| image.name.clone());
+    let mut plan = plan(name, &repo, &session_dir, cache)?;
     let ran = run(engine, &mut plan, ui);
     let kept = check(&repo, &session_dir);
     if crate::layer::remove::tree(&session_dir).is_err() {
@@ -60,10 +62,13 @@ pub fn try_out(engine: &dyn Engine, places: &Places, ui: &Ui) -> Result<()> {
     })
 }
 
-fn plan(kind: Kind, repo: &Path, session_dir: &Path, cache: &Path) -> Result<Plan> {
-    let native = kind == Kind::Native;
+fn plan(image: Option<String>, repo: &Path, session_dir: &Path, cache: &Path) -> Result<Plan> {
+    let native = image.is_none();
     let workspace = if native { repo.to_path_buf() } else { PathBuf::from("/workspace") };
-    let program = if native { guest::path(cache)? } else { PathBuf::from(guest::INSIDE) };
+    let program = if native { NATIVE_GUEST } else { guest::INSIDE };
+    let helper = || -> Result<Mount> {
+        Ok(Mount { source: guest::path(cache)?, target: NATIVE_GUEST.into(), access: Access::Ro })
+    };
     Ok(Plan {
         repo: repo.to_path_buf(),
         workdir: workspace.clone(),
@@ -73,8 +78,8 @@ fn plan(kind: Kind, repo: &Path, session_dir: &Path, cache: &Path) -> Result<Pla
         limits: Limits::default(),
         user: None,
         runtime: None,
-        image: (!native).then(|| IMAGE.to_owned()),
-        mounts: Vec::new(),
+        image,
+        mounts: if native { vec![helper()?] } else { Vec::new() },
         gitdir: None,
         terminal: false,
         ephemeral: true,
@@ -127,8 +132,11 @@ fn check(repo: &Path, session_dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The empty image; dropped, it is removed again.
-struct Image(Client);
+/// An image with nothing in it: the helper needs nothing. Dropped, it is removed again.
+struct Image {
+    client: Client,
+    name: String,
+}
 
 impl Image {
     fn import(kind: Kind) -> Result<Self> {
@@ -136,8 +144,10 @@ impl Image {
             .or_else(|| Client::find("docker"))
             .ok_or_else(|| Error::new(format!("{kind} is not installed")))?;
         let failed = |why: String| Error::new(format!("{kind} cannot import an image: {why}"));
+        // Two first starts at the same time must not take it away from each other.
+        let name = format!("localhost/cowbox-probe:{}", std::process::id());
         let mut command = client.command();
-        command.args(["import", "-", IMAGE]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.args(["import", "-", &name]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| failed(crate::error::reason(&e)))?;
         if let Some(mut input) = child.stdin.take() {
             let _ = input.write_all(&archive());
@@ -148,13 +158,13 @@ impl Image {
             let last = said.lines().last().unwrap_or_default().trim_start_matches("Error: ").to_owned();
             return Err(failed(crate::ui::sanitize::text(&last)));
         }
-        Ok(Self(client))
+        Ok(Self { client, name })
     }
 }
 
 impl Drop for Image {
     fn drop(&mut self) {
-        self.0.attempt(&["rmi", "--force", IMAGE]);
+        self.client.attempt(&["rmi", "--force", &self.name]);
     }
 }
 

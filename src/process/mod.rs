@@ -1,5 +1,6 @@
 //! Children: who gets which signal, how long they may take, and how they ended.
 
+pub mod relay;
 pub mod supervise;
 
 use std::io::IsTerminal;

@@ -6,6 +6,7 @@
 //! | INT, QUIT, USR1, USR2 by `kill` | passed on |
 //! | TERM, HUP | the sandbox is asked to end, and killed ten seconds later; its changes are kept |
 //! | a second TERM or HUP | killed at once |
+//! | WINCH, CONT | with a terminal of our own to serve: its size, and raw mode again |
 
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use rustix::process::{WaitOptions, WaitStatus, waitpid};
 
 use crate::engine::Sandbox;
 use crate::error::{Error, Kind, Result, reason};
+use crate::process::relay::Relay;
 use crate::sys::signal::Signals;
 
 /// How long a command may take to end after SIGTERM.
@@ -25,7 +27,7 @@ const TIMEOUT_GRACE: Duration = Duration::from_secs(2);
 const KILL_GRACE: Duration = Duration::from_secs(5);
 
 /// Signals that we answer to while a sandbox runs.
-const WATCHED: [Signal; 7] = [
+const WATCHED: [Signal; 9] = [
     Signal::SIGCHLD,
     Signal::SIGINT,
     Signal::SIGQUIT,
@@ -33,6 +35,8 @@ const WATCHED: [Signal; 7] = [
     Signal::SIGHUP,
     Signal::SIGUSR1,
     Signal::SIGUSR2,
+    Signal::SIGWINCH,
+    Signal::SIGCONT,
 ];
 
 /// How a command ended.
@@ -59,12 +63,22 @@ pub fn wait(sandbox: &mut dyn Sandbox, signals: &Signals, timeout: Option<Durati
         if let Some(status) = ended(sandbox)? {
             return watch.outcome(sandbox, status);
         }
-        watch.pause(signals)?;
+        let mut relay = sandbox.relay();
+        let readable = watch.pause(signals, relay.as_deref())?;
+        if let Some(relay) = &mut relay {
+            relay.pump(readable);
+        }
         while let Ok(Some(arrived)) = signals.next() {
             match arrived.signal {
                 Signal::SIGCHLD => {}
                 Signal::SIGTERM | Signal::SIGHUP => watch.stop(sandbox),
                 Signal::SIGINT | Signal::SIGQUIT if arrived.from_terminal => {}
+                Signal::SIGWINCH | Signal::SIGCONT => {
+                    if let Some(relay) = sandbox.relay() {
+                        relay.resize();
+                        relay.raw();
+                    }
+                }
                 other => sandbox.signal(other),
             }
         }
@@ -87,11 +101,15 @@ struct Watch {
 }
 
 impl Watch {
-    fn pause(&self, signals: &Signals) -> Result<()> {
+    /// Waits for a signal, a deadline, or bytes; whether our terminal has some.
+    fn pause(&self, signals: &Signals, relay: Option<&Relay>) -> Result<bool> {
         let left = self.deadline.map(|(at, _)| at.saturating_duration_since(Instant::now()));
         let left = left.map(|d| Timespec { tv_sec: d.as_secs() as i64, tv_nsec: i64::from(d.subsec_nanos()) });
-        match poll(&mut [PollFd::new(signals, PollFlags::IN)], left.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        let mut fds = vec![PollFd::new(signals, PollFlags::IN)];
+        fds.extend(relay.map(Relay::poll_fds).unwrap_or_default());
+        match poll(&mut fds, left.as_ref()) {
+            Ok(_) => Ok(fds.get(2).is_some_and(|stdin| !stdin.revents().is_empty())),
+            Err(rustix::io::Errno::INTR) => Ok(false),
             Err(e) => Err(Error::new(format!("cannot wait for the command: {}", reason(&e.into())))),
         }
     }

@@ -1,9 +1,11 @@
 //! What the command may do: nothing that needs a capability, and not the calls of the filter.
 
 use std::ffi::{CString, OsStr, OsString};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use super::pty;
 use crate::error::{Error, Result, reason};
 use crate::policy::Network;
 use crate::policy::environment::Environment;
@@ -43,8 +45,20 @@ impl Program {
         })
     }
 
-    /// Becomes the command. Returns only the error, the way a shell ranks them.
-    pub fn exec(&self) -> nix::errno::Errno {
+    /// Takes the terminal, gives everything else up, and becomes the command. Returns only a line
+    /// that says why not.
+    pub fn become_it(&self, filters: &Filters, network: Network, terminal: Option<&OwnedFd>) -> String {
+        if let Some(Err(e)) = terminal.map(pty::take) {
+            return format!("failed cannot take the terminal: {}", reason(&e));
+        }
+        match confine(filters, network) {
+            Err(error) => format!("failed {}", error.message()),
+            Ok(()) => format!("exec {}", self.exec() as i32),
+        }
+    }
+
+    /// `execve`, the way a shell ranks errors.
+    fn exec(&self) -> nix::errno::Errno {
         use nix::errno::Errno;
         let mut result = Errno::ENOENT;
         for file in &self.candidates {
@@ -83,7 +97,7 @@ fn shell(env: &Environment) -> OsString {
 }
 
 /// Gives up every capability and installs the filters. There is no way back.
-pub fn confine(filters: &Filters, network: Network) -> Result<()> {
+fn confine(filters: &Filters, network: Network) -> Result<()> {
     let failed = |what: &str, e: std::io::Error| Error::new(format!("cannot {what}: {}", reason(&e)));
     capabilities::drop_all().map_err(|e| failed("drop capabilities", e))?;
     if network == Network::Full && landlock::can_scope() {

@@ -8,11 +8,13 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open, waitpid};
 use rustix::thread::UnshareFlags;
 
-use super::confine::{Program, confine};
-use super::sandbox::{command_name, not_started};
+use super::confine::Program;
+use super::pty;
+use super::sandbox::{command_name, connect, not_started, terminal_channel};
 use crate::engine::{ExecSpec, Sandbox, plain_exit_code};
 use crate::error::{Error, Kind, Result, reason};
 use crate::policy::Network;
+use crate::process::relay::Relay;
 use crate::session::Record;
 use crate::sys::process::{Side, close_all_except, exit_now, fork_into, join_namespaces};
 use crate::sys::seccomp;
@@ -41,37 +43,42 @@ pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
         namespaces |= UnshareFlags::NEWNET;
     }
     let workdir = record.policy.workdir.0.clone();
+    let (outer, inner) = terminal_channel(spec.terminal)?;
     let (status, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| os(e.into()))?;
 
     // The first child joins; a pid namespace holds for children only, so its child is the command.
     match fork_into(UnshareFlags::empty()).map_err(os)? {
         Side::Parent(child) => {
-            drop(writer);
-            Ok(Box::new(Entered {
-                pid: child,
-                command: command_name(spec.command),
-                status: BufReader::new(status.into()),
-                ended: false,
-            }))
+            drop((writer, inner));
+            let status = BufReader::new(status.into());
+            let mut entered =
+                Entered { pid: child, command: command_name(spec.command), relay: None, status, ended: false };
+            entered.relay = outer.map(connect).transpose()?;
+            Ok(Box::new(entered))
         }
         Side::Child => {
             let mut report = std::fs::File::from(writer);
-            close_all_except(&[report.as_raw_fd(), pidfd.as_raw_fd()]);
+            let channel = inner.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+            close_all_except(&[report.as_raw_fd(), pidfd.as_raw_fd(), channel]);
             let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
             let joined = join_namespaces(pidfd.as_fd(), namespaces);
             let joined = joined.and_then(|()| std::env::set_current_dir(&workdir));
+            let terminal = joined.and_then(|()| inner.as_ref().map(|channel| pty::open(channel.as_fd())).transpose());
+            let (joined, terminal) = match terminal {
+                Ok(terminal) => (Ok(()), terminal),
+                Err(e) => (Err(e), None),
+            };
             let forked = joined.and_then(|()| fork_into(UnshareFlags::empty()));
             match forked {
                 Ok(Side::Child) => {
                     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-                    let failure = match confine(&filters, network) {
-                        Err(error) => format!("failed {}", error.message()),
-                        Ok(()) => format!("exec {}", program.exec() as i32),
-                    };
-                    let _ = writeln!(report, "{failure}");
+                    let _ = writeln!(report, "{}", program.become_it(&filters, network, terminal.as_ref()));
                     exit_now(125)
                 }
-                Ok(Side::Parent(command)) => exit_now(middle(command)),
+                Ok(Side::Parent(command)) => {
+                    drop(terminal);
+                    exit_now(middle(command))
+                }
                 Err(e) => {
                     let _ = writeln!(report, "failed cannot enter the sandbox: {}", reason(&e));
                     exit_now(125)
@@ -103,6 +110,7 @@ fn middle(command: Pid) -> i32 {
 struct Entered {
     pid: Pid,
     command: String,
+    relay: Option<Relay>,
     status: BufReader<std::fs::File>,
     ended: bool,
 }
@@ -120,8 +128,13 @@ impl Sandbox for Entered {
         self.signal(Signal::SIGKILL);
     }
 
+    fn relay(&mut self) -> Option<&mut Relay> {
+        self.relay.as_mut()
+    }
+
     fn exit_code(&mut self, status: WaitStatus) -> Result<u8> {
         self.ended = true;
+        drop(self.relay.take());
         let mut line = String::new();
         let _ = self.status.read_line(&mut line);
         match line.trim_end().split_once(' ') {

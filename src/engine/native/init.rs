@@ -1,7 +1,7 @@
 //! pid 1 of a native sandbox: sets it up, starts the command, passes signals on, reaps orphans.
 
 use std::io::{Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 
 use nix::sys::signal::Signal;
@@ -9,7 +9,8 @@ use rustix::fd::OwnedFd;
 use rustix::process::{Pid, WaitOptions, set_parent_process_death_signal, wait};
 use rustix::thread::{CapabilitySet, UnshareFlags};
 
-use super::confine::{Program, confine};
+use super::confine::Program;
+use super::pty;
 use super::root::Root;
 use crate::engine::plain_exit_code;
 use crate::error::{Error, Result, reason, show};
@@ -39,6 +40,8 @@ pub struct Init {
     pub(super) filters: Filters,
     pub(super) network: Network,
     pub(super) workdir: PathBuf,
+    /// Where the outer end of the command's terminal goes, if it gets one.
+    pub(super) terminal: Option<OwnedFd>,
 }
 
 /// What pid 1 tells its parent, one line each.
@@ -48,7 +51,8 @@ impl Init {
     /// The whole life of pid 1. `go` is written to twice: when the id maps are there, and when the
     /// session is recorded.
     pub fn run(self, go: OwnedFd, status: OwnedFd) -> ! {
-        close_all_except(&[go.as_raw_fd(), status.as_raw_fd()]);
+        let terminal = self.terminal.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        close_all_except(&[go.as_raw_fd(), status.as_raw_fd(), terminal]);
         let mut go = std::fs::File::from(go);
         let mut status = std::fs::File::from(status);
         let code = match self.live(&mut go, &mut status) {
@@ -71,19 +75,19 @@ impl Init {
         self.root.build()?;
         std::env::set_current_dir(&self.workdir)
             .map_err(|e| Error::new(format!("cannot start in {}: {}", show(&self.workdir), reason(&e))))?;
+        let terminal = self.terminal.as_ref().map(|channel| pty::open(channel.as_fd())).transpose();
+        let terminal = terminal.map_err(|e| os(e).context("cannot open a terminal"))?;
         let signals = Signals::collect(&[&FORWARDED[..], &[Signal::SIGCHLD]].concat()).map_err(os)?;
         writeln!(status, "{READY}").map_err(os)?;
         wait_for(go)?;
         match fork_into(UnshareFlags::empty()).map_err(os)? {
             Side::Child => {
-                let failure = match confine(&self.filters, self.network) {
-                    Err(error) => format!("failed {}", error.message()),
-                    Ok(()) => format!("exec {}", self.program.exec() as i32),
-                };
-                let _ = writeln!(status, "{failure}");
+                let _ = writeln!(status, "{}", self.program.become_it(&self.filters, self.network, terminal.as_ref()));
                 exit_now(125)
             }
             Side::Parent(command) => {
+                // With our end open, the terminal would not hang up when the command lets go of it.
+                drop(terminal);
                 // One capability more than the command has: that alone keeps it from tracing us.
                 capabilities::keep_only(CapabilitySet::KILL).map_err(os)?;
                 Ok(supervise(&signals, command, status))

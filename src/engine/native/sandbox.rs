@@ -1,6 +1,7 @@
 //! The parent's side of a native sandbox.
 
 use std::io::{BufRead, BufReader};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use nix::sys::signal::{Signal, kill};
@@ -11,11 +12,12 @@ use rustix::thread::UnshareFlags;
 use super::confine::Program;
 use super::init::{Init, READY};
 use super::root::{Home, Root};
-use super::{cgroup, home, id_map};
+use super::{cgroup, home, id_map, pty};
 use crate::engine::{OnCreated, Sandbox, plain_exit_code};
 use crate::error::{Error, Kind, Result, reason};
 use crate::plan::Plan;
 use crate::policy::Network;
+use crate::process::relay::Relay;
 use crate::session::liveness::ProcessId;
 use crate::sys::process::{Side, fork_into};
 use crate::sys::seccomp;
@@ -23,12 +25,14 @@ use crate::sys::seccomp;
 /// Starts it; returns when it is complete and its command may run.
 pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
     let os = |e: rustix::io::Errno| Error::new(format!("cannot start the sandbox: {}", reason(&e.into())));
+    let (outer, inner) = terminal_channel(plan.terminal)?;
     let init = Init {
         root: root(plan)?,
         program: Program::new(&plan.command, &plan.env)?,
         filters: seccomp::compile()?,
         network: plan.network,
         workdir: plan.workdir.clone(),
+        terminal: inner,
     };
     let map = id_map(plan.user.as_deref());
     let group =
@@ -55,7 +59,7 @@ pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
     };
     drop((go_reader, status_writer));
     let command = command_name(&plan.command);
-    let mut sandbox = Native { pid, command, status: BufReader::new(status.into()), group, ended: false };
+    let mut sandbox = Native { pid, command, relay: None, status: BufReader::new(status.into()), group, ended: false };
     // From here on dropping it ends the child. Helpers that fail leave the map unwritten, and a
     // single id needs none.
     if let Err(error) = map.write(pid) {
@@ -68,9 +72,26 @@ pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
     }
     rustix::io::write(&go, b"1").map_err(os)?;
     sandbox.expect_ready()?;
+    sandbox.relay = outer.map(connect).transpose()?;
     created(Some(ProcessId::of(pid.as_raw_pid())))?;
     rustix::io::write(&go, b"2").map_err(os)?;
     Ok(Box::new(sandbox))
+}
+
+/// The two ends of the way on which a terminal is handed out, if one is wanted.
+pub fn terminal_channel(wanted: bool) -> Result<(Option<OwnedFd>, Option<OwnedFd>)> {
+    if !wanted {
+        return Ok((None, None));
+    }
+    let (outer, inner) =
+        pty::channel().map_err(|e| Error::new(format!("cannot prepare a terminal: {}", reason(&e))))?;
+    Ok((Some(outer), Some(inner)))
+}
+
+/// Connects the terminal that comes out of the sandbox with ours.
+pub fn connect(outer: OwnedFd) -> Result<Relay> {
+    let relay = pty::receive(outer).and_then(Relay::new);
+    relay.map_err(|e| Error::new(format!("cannot connect the terminal: {}", reason(&e))))
 }
 
 fn root(plan: &Plan) -> Result<Root> {
@@ -128,6 +149,7 @@ fn sockets() -> Vec<PathBuf> {
 struct Native {
     pid: Pid,
     command: String,
+    relay: Option<Relay>,
     status: BufReader<std::fs::File>,
     group: Option<cgroup::Group>,
     ended: bool,
@@ -165,8 +187,14 @@ impl Sandbox for Native {
         self.signal(Signal::SIGKILL);
     }
 
+    fn relay(&mut self) -> Option<&mut Relay> {
+        self.relay.as_mut()
+    }
+
     fn exit_code(&mut self, status: WaitStatus) -> Result<u8> {
         self.ended = true;
+        // The last output is shown, and our terminal is as it was, before anything else is said.
+        drop(self.relay.take());
         let line = self.line();
         match line.split_once(' ') {
             Some(("exit", code)) => Ok(code.parse().unwrap_or(125)),
