@@ -1,7 +1,9 @@
 //! The static helper that cowbox mounts read-only into containers at `/.cowbox/guest`.
 //!
-//! - `guest init CMD ARG…`: pid 1. Starts CMD, passes signals on, reaps orphans, exits as CMD did.
-//!   Engines' own inits lose the difference between "not found" (127) and "not executable" (126).
+//! - `guest init DIR ROWS COLUMNS CMD ARG…`: pid 1. Starts CMD in DIR on a terminal of that size (0:
+//!   leave it), passes signals on, reaps orphans, exits as CMD did. Engines' own inits lose the
+//!   difference between "not found" (127) and "not executable" (126), and engines themselves create
+//!   a missing DIR, or start with a terminal of no size.
 //! - `guest give UID GID DIR`: hands every entry below DIR to UID:GID without following a link, so
 //!   that a docker user can read and delete what root wrote in the sandbox.
 //! - `guest cat FILE`: prints a file of the image, which need not have a `cat`.
@@ -22,6 +24,8 @@ mod nr {
     pub const CLOSE: usize = 3;
     pub const RT_SIGACTION: usize = 13;
     pub const RT_SIGPROCMASK: usize = 14;
+    pub const IOCTL: usize = 16;
+    pub const CHDIR: usize = 80;
     pub const EXECVE: usize = 59;
     pub const EXIT_GROUP: usize = 231;
     pub const WAIT4: usize = 61;
@@ -43,6 +47,8 @@ mod nr {
     pub const CLOSE: usize = 57;
     pub const RT_SIGACTION: usize = 134;
     pub const RT_SIGPROCMASK: usize = 135;
+    pub const IOCTL: usize = 29;
+    pub const CHDIR: usize = 49;
     pub const EXECVE: usize = 221;
     pub const EXIT_GROUP: usize = 94;
     pub const WAIT4: usize = 260;
@@ -118,9 +124,17 @@ extern "C" fn start(stack: *const usize) -> ! {
     // SAFETY: index below argc, or the terminating NULL.
     let arg = |i: usize| unsafe { *argv.add(if i < argc { i } else { argc }) };
     let verb = arg(1);
-    let code = if is(verb, b"init") && argc > 2 {
-        // SAFETY: argv has more than two entries and ends with NULL.
-        init(unsafe { argv.add(2) }, envp)
+    let code = if is(verb, b"init") && argc > 5 {
+        set_size(number(arg(3)), number(arg(4)));
+        if sys(nr::CHDIR, arg(2) as usize, 0, 0, 0, 0) == 0 {
+            // SAFETY: argv has more than five entries and ends with NULL.
+            init(unsafe { argv.add(5) }, envp)
+        } else {
+            say(&[b"cowbox: error: the working directory "]);
+            say_name(arg(2));
+            say(&[b" does not exist in the sandbox\n"]);
+            125
+        }
     } else if is(verb, b"give") && argc == 5 {
         give(AT_FDCWD, arg(4), number(arg(2)), number(arg(3)))
     } else if is(verb, b"cat") && argc == 3 {
@@ -139,6 +153,15 @@ fn exit(code: i32) -> ! {
 }
 
 // ── init ────────────────────────────────────────────────────────────────────────────────────────
+
+/// A terminal without a size confuses every full-screen program.
+fn set_size(rows: usize, columns: usize) {
+    const TIOCSWINSZ: usize = 0x5414;
+    if rows > 0 && columns > 0 {
+        let size = [rows as u16, columns as u16, 0, 0];
+        sys(nr::IOCTL, 0, TIOCSWINSZ, size.as_ptr() as usize, 0, 0);
+    }
+}
 
 fn init(argv: *const CStr, envp: *const CStr) -> i32 {
     let all = !0u64;

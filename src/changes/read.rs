@@ -11,6 +11,9 @@ use super::compare::{link_target, same_content, user_xattrs};
 use super::{Change, ChangeKind, ChangeSet, Meta};
 use crate::layer::entry::{self, Kind, is_opaque, names, open_dir, stat};
 
+/// No real tree is deeper: a path of the system has 4096 bytes at most.
+const DEEPEST: usize = 2048;
+
 /// Why an upper could not be read.
 #[derive(Debug)]
 pub struct Unreadable {
@@ -33,6 +36,7 @@ pub fn read(upper: &Path, repo: &Path) -> Result<ChangeSet, Unreadable> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         openat(CWD, path, flags, Mode::empty()).map_err(|e| Unreadable { path: path.to_path_buf(), source: e.into() })
     };
+    raise_descriptor_limit();
     let (up, low) = (open(upper)?, open(repo)?);
     let mut walk = Walk { changes: Vec::new() };
     walk.root(&up, &low).map_err(|source| Unreadable { path: PathBuf::from("."), source })?;
@@ -40,6 +44,14 @@ pub fn read(upper: &Path, repo: &Path) -> Result<ChangeSet, Unreadable> {
     walk.dir(up.as_fd(), Some(low.as_fd()), Path::new(""), merged)?;
     walk.changes.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(ChangeSet { changes: walk.changes })
+}
+
+/// The usual limit of 1024 is for programs that use `select`.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 struct Walk {
@@ -68,6 +80,11 @@ impl Walk {
             let path = path.to_path_buf();
             move |source| Unreadable { path: path.clone(), source }
         };
+        // Each level costs two descriptors and its path once per entry: a command could make both run out.
+        if path.components().count() > DEEPEST {
+            let source = io::Error::other(format!("more than {DEEPEST} directories inside each other"));
+            return Err(Unreadable { path: path.iter().take(8).collect(), source });
+        }
         let upper_names = names(up).map_err(at(path))?;
         for name in &upper_names {
             let child = path.join(name);

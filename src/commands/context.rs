@@ -123,8 +123,13 @@ impl<'a> Context<'a> {
         match remove() {
             Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
                 self.reclaim(session)?;
-                access::in_child(remove)
-                    .map_err(|e| e.context(format_args!("cannot remove the layers in {}", show(&dir))))?;
+                access::in_child(|| {
+                    remove().or_else(|_| {
+                        std::thread::sleep(std::time::Duration::from_millis(200));
+                        remove()
+                    })
+                })
+                .map_err(|e| e.context(format_args!("cannot remove the layers in {}", show(&dir))))?;
             }
             other => other.map_err(failed)?,
         }

@@ -32,15 +32,16 @@ pub fn discard(args: DiscardArgs, ui: &Ui) -> Result<u8> {
             return Ok(Kind::Failed.exit_code());
         }
     }
-    throw_away(&context, &mut session)?;
+    throw_away(&context, &mut session, true)?;
     ui.say(&format!("session {} is discarded", session.name()));
     Ok(0)
 }
 
 /// Marks first, then removes. The other way round, a crash would leave half a change set that looks
 /// whole; this way it leaves a discarded session that `gc` finishes.
-pub fn throw_away(context: &Context<'_>, session: &mut Session) -> Result<()> {
+/// A session that was to be discarded from its start was never `durable`, and need not be now.
+pub fn throw_away(context: &Context<'_>, session: &mut Session, durable: bool) -> Result<()> {
     session.record.advance(State::Discarded)?;
-    session.save()?;
+    session.write(durable)?;
     context.remove_layers(session)
 }

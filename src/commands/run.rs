@@ -29,7 +29,9 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
         Some(session) => Repo { root: session.record.repo.0.clone(), subdir: PathBuf::new() },
         None => context.repo(&args.repo)?,
     };
-    repo.check(context.places.home.as_deref(), &context.places.state)?;
+    let own =
+        [("COWBOX_STATE_DIR", context.places.state.as_path()), ("COWBOX_CACHE_DIR", context.places.cache.as_path())];
+    repo.check(context.places.home.as_deref(), &own)?;
     let chosen = match &resumed {
         Some(session) => detect::Chosen { engine: context.engine(session)?, why: "as before", passed_over: Vec::new() },
         None => detect::choose(&settings.engine, settings.image.as_deref(), &context.places, ui)?,
@@ -244,7 +246,11 @@ fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report: Op
     let Finished { mut session, lock, code, failure } = finished;
     let name = session.name().to_owned();
     if on_exit == OnExit::Discard {
-        discard::throw_away(context, &mut session)?;
+        discard::throw_away(context, &mut session, false)?;
+    } else if nothing_happened(context, &session, code) {
+        // The engine could not start anything: there is nothing to keep.
+        discard::throw_away(context, &mut session, true)?;
+        crate::layer::remove::tree(session.dir()).map_err(|e| Error::io("remove", session.dir(), e))?;
     } else if failure.is_none() {
         match context.changes(&session) {
             Ok(set) => context.ui.say(&kept(&set, &name)),
@@ -259,6 +265,14 @@ fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report: Op
         Some(error) => Err(error),
         None => Ok(code),
     }
+}
+
+/// Whether an engine gave up before the command, and left nothing behind.
+fn nothing_happened(context: &Context<'_>, session: &Session, code: u8) -> bool {
+    let first_time = session.record.history.iter().filter(|h| h.event == "running").count() == 1;
+    code == crate::error::Kind::NotStarted.exit_code()
+        && first_time
+        && context.changes(session).is_ok_and(|set| set.changes.is_empty())
 }
 
 /// `2 changes kept · review with …`

@@ -93,7 +93,9 @@ pub fn open(kind: Kind, places: &Places, ui: &Ui) -> Result<Box<dyn Engine>, Unu
     let tried = known.unwrap_or_else(|| {
         let answer = ask(kind, &client).and_then(|facts| {
             let engine = ready(kind, client.clone(), facts.clone(), places);
-            let tried = probe::try_out(engine.as_ref(), places, ui);
+            // Once more before it is a no: podman stumbles when containers come and go at the same time.
+            let tried =
+                probe::try_out(engine.as_ref(), places, ui).or_else(|_| probe::try_out(engine.as_ref(), places, ui));
             tried.map(|()| facts).map_err(|e| e.message().to_owned())
         });
         memory.keep(&places.cache, &name, &key.0, &answer);
@@ -146,11 +148,11 @@ pub fn ask_podman(client: &Client) -> Result<Facts, Unusable> {
 /// Asks the docker client where its daemon is, and then the daemon.
 pub fn ask_docker(client: &Client) -> Result<Facts, Unusable> {
     let said = |e: Error| e.message().to_owned();
+    if is_podman_shim(client) {
+        return Err(facts::SHIM.into());
+    }
     let endpoint = match std::env::var("DOCKER_HOST") {
         Ok(host) if !host.is_empty() => host,
-        _ if is_podman_shim(client) => {
-            return Err("this docker is podman under another name; use the podman engine".into());
-        }
         _ => client.capture(&["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"]).map_err(said)?,
     };
     facts::local_endpoint(endpoint.trim())?;

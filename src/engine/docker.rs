@@ -101,10 +101,6 @@ impl Engine for Docker {
         if !is_root {
             command.arg("--security-opt=no-new-privileges");
         }
-        if Path::new("/sys/fs/selinux/enforce").exists() {
-            // The alternative, relabelling, would write to the repo.
-            command.arg("--security-opt=label=disable");
-        }
         command.arg(format!("--user={user}"));
         for (number, overlay) in plan.overlays().iter().enumerate() {
             command.arg("--mount").arg(Self::overlay_argument(number, overlay, &links, &plan.session_dir)?);

@@ -18,6 +18,9 @@ pub struct Facts {
 /// Why an engine is not used: one line.
 pub type Unusable = String;
 
+/// What is said of `podman-docker`, and of a podman service on docker's socket.
+pub const SHIM: &str = "this docker is podman under another name; use the podman engine";
+
 /// Reads `podman info --format json`.
 pub fn parse_podman_info(text: &str) -> Result<Facts, Unusable> {
     #[derive(Deserialize)]
@@ -91,12 +94,17 @@ pub fn parse_docker_version(text: &str, endpoint: &str) -> Result<Facts, Unusabl
         name: String,
     }
     local_endpoint(endpoint)?;
-    let output: Output =
-        serde_json::from_str(text).map_err(|_| "`docker` is not docker (a podman shim?)".to_owned())?;
+    let other = |e: serde_json::Error| format!("`docker version` gave something else: {e}");
+    let raw: serde_json::Value = serde_json::from_str(text).map_err(other)?;
+    // podman answers in docker's place without ever mentioning a server; docker says `null`.
+    if raw.get("Server").is_none() {
+        return Err(SHIM.into());
+    }
+    let output: Output = serde_json::from_value(raw).map_err(other)?;
     let server = output.server.ok_or("the docker daemon does not answer")?;
     let is = |name: &str| server.components.iter().any(|c| c.name.starts_with(name));
     if is("Podman") {
-        return Err("this docker is podman under another name; use the podman engine".into());
+        return Err(SHIM.into());
     }
     Ok(Facts { version: server.version, rootless: is("rootlesskit"), graph_root: None, limits: true })
 }

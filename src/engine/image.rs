@@ -138,6 +138,8 @@ impl<'a> Images<'a> {
             "all",
             "--log-driver",
             "none",
+            "--security-opt",
+            "label=disable",
             "--user",
             "0:0",
             "-v",

@@ -8,9 +8,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
-use rustix::process::{Pid, WaitStatus};
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitStatus, waitid};
 
 use super::client::Client;
 use super::{ExecSpec, Sandbox, guest, plain_exit_code};
@@ -118,7 +119,7 @@ pub fn check_targets(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a workdir in the workspace that does not exist: docker would create it, as root.
+/// Refuses a workdir in the workspace that does not exist: said here, nothing need be started.
 pub fn check_workdir(plan: &Plan) -> Result<()> {
     let Ok(below) = plan.workdir.strip_prefix(&plan.workspace) else { return Ok(()) };
     if plan.repo.join(below).is_dir() || plan.session_dir.join("upper").join(below).is_dir() {
@@ -226,6 +227,12 @@ impl Attached {
         Ok(Self { client: client.clone(), child, container: container.map(str::to_owned), _links: links })
     }
 
+    /// Whether the client has ended; it stays to be waited for.
+    fn has_ended(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !matches!(waitid(WaitId::Pid(self.pid()), options), Ok(None))
+    }
+
     fn to_client(&self, signal: Signal) {
         let _ = kill(nix::unistd::Pid::from_raw(self.child.id() as i32), signal);
     }
@@ -238,10 +245,18 @@ impl Sandbox for Attached {
 
     fn signal(&mut self, signal: Signal) {
         match &self.container {
-            // Not through the client: with a terminal it passes nothing on.
+            // Not through the client: with a terminal it passes nothing on, and before its container
+            // runs it dies of it and leaves the engine to finish what it was asked for.
             Some(name) => {
-                if !self.client.attempt(&["kill", "--signal", signal.as_str(), name]) {
-                    self.to_client(signal);
+                let deadline = Instant::now() + Duration::from_secs(5);
+                while !self.client.attempt(&["kill", "--signal", signal.as_str(), name]) {
+                    if self.has_ended() {
+                        return;
+                    }
+                    if Instant::now() > deadline {
+                        return self.to_client(signal);
+                    }
+                    std::thread::sleep(Duration::from_millis(50));
                 }
             }
             None => self.to_client(signal),
@@ -253,19 +268,33 @@ impl Sandbox for Attached {
             remove(&self.client, name);
         }
         self.to_client(Signal::SIGKILL);
-        // Once more: the client may have been about to create it.
+        // Again: the engine may still be creating what the client asked for.
         if let Some(name) = &self.container {
-            remove(&self.client, name);
+            for _ in 0..3 {
+                std::thread::sleep(Duration::from_millis(100));
+                remove(&self.client, name);
+            }
         }
     }
 
     fn exit_code(&mut self, status: WaitStatus) -> Result<u8> {
-        // A client that was killed leaves its container running.
-        if let (Some(_), Some(name)) = (status.terminating_signal(), &self.container) {
-            remove(&self.client, name);
+        // A client that was killed, or whose reader went away, leaves its container running.
+        if let Some(name) = &self.container {
+            if status.terminating_signal().is_some() || reader_is_gone() {
+                remove(&self.client, name);
+            }
         }
         Ok(plain_exit_code(status))
     }
+}
+
+/// Whether one of our output streams leads nowhere any more.
+fn reader_is_gone() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut fds =
+        [rustix::stdio::stdout(), rustix::stdio::stderr()].map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::empty()));
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&now)).is_ok() && fds.iter().any(|fd| fd.revents().intersects(PollFlags::ERR | PollFlags::HUP))
 }
 
 /// Removes a container in whatever state it is; none is fine.
@@ -281,6 +310,10 @@ pub fn add_policy(command: &mut Command, plan: &Plan) {
     if plan.network == Network::None {
         command.arg("--network=none");
     }
+    if Path::new("/sys/fs/selinux/enforce").exists() {
+        // The alternative, relabelling, would write to the repo.
+        command.arg("--security-opt=label=disable");
+    }
     if let Some(memory) = plan.limits.memory {
         command.arg(format!("--memory={memory}"));
     }
@@ -290,6 +323,13 @@ pub fn add_policy(command: &mut Command, plan: &Plan) {
     if let Some(pids) = plan.limits.pids {
         command.arg(format!("--pids-limit={pids}"));
     }
+}
+
+/// The helper's arguments. It enters the directory itself: engines would create a missing one.
+fn add_command(client: &mut Command, workdir: &Path, terminal: bool, command: &[OsString]) {
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stdin()).ok().filter(|_| terminal);
+    let (rows, columns) = size.map_or((0, 0), |size| (size.ws_row, size.ws_col));
+    client.arg("init").arg(workdir).args([rows.to_string(), columns.to_string()]).args(command_or_shell(command));
 }
 
 /// A client's command, with what it needs open until it has been started.
@@ -309,11 +349,10 @@ pub fn finish(mut command: Command, plan: &Plan, cache: &Path, links: &Links) ->
         command.arg(format!("--mount=type=bind,src={source},dst={},ro={read_only}", mount.target.display()));
     }
     command.arg("--mount").arg(guest_mount(cache, links)?);
-    command.arg("--workdir").arg(&plan.workdir);
     let variables = Variables::new(&plan.env)?;
     variables.add_to(&mut command);
-    command.args(["--entrypoint", guest::INSIDE]).arg(plan.image.as_deref().unwrap_or_default()).arg("init");
-    command.args(command_or_shell(&plan.command));
+    command.args(["--workdir", "/", "--entrypoint", guest::INSIDE]).arg(plan.image.as_deref().unwrap_or_default());
+    add_command(&mut command, &plan.workdir, plan.terminal, &plan.command);
     redirect(&mut command, plan)?;
     Ok(Ready { command, _variables: variables })
 }
@@ -345,9 +384,10 @@ pub fn exec(client: &Client, record: &Record, spec: &ExecSpec<'_>, detach_keys: 
     if spec.terminal {
         command.args(["--tty", detach_keys]);
     }
-    command.arg("--workdir").arg(&record.policy.workdir.0);
+    command.args(["--workdir", "/"]);
     variables.add_to(&mut command);
-    command.arg(&container).args([guest::INSIDE, "init"]).args(command_or_shell(spec.command));
+    command.arg(&container).arg(guest::INSIDE);
+    add_command(&mut command, &record.policy.workdir.0, spec.terminal, spec.command);
     let ready = Ready { command, _variables: variables };
     Ok(Box::new(Attached::spawn(client, ready, None, None)?))
 }

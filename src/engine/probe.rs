@@ -32,7 +32,8 @@ pub fn try_out(engine: &dyn Engine, places: &Places, ui: &Ui) -> Result<()> {
         .tempdir_in(state)
         .map_err(|e| Error::io("create a directory in", state, e))?;
     let repo = scratch.path().join("repo");
-    let session_dir = scratch.path().join("session");
+    // Named like no other, for the native engine keeps a home layer under that name.
+    let session_dir = scratch.path().join(scratch.path().file_name().unwrap_or_default());
     for dir in [&repo, &session_dir] {
         fs::create_dir(dir).map_err(|e| Error::io("create", dir, e))?;
     }
@@ -47,11 +48,14 @@ pub fn try_out(engine: &dyn Engine, places: &Places, ui: &Ui) -> Result<()> {
     let mut plan = plan(name, &repo, &session_dir, cache)?;
     let ran = run(engine, &mut plan, ui);
     let kept = check(&repo, &session_dir);
-    if crate::layer::remove::tree(&session_dir).is_err() {
-        // A daemon leaves its own files in `work`.
+    // A daemon leaves its own files in `work`, some of them a moment after the container has ended.
+    for _ in 0..5 {
+        if crate::layer::remove::tree(&session_dir).is_ok() {
+            break;
+        }
         let _ = engine.reclaim(plan.image.as_deref(), &session_dir);
-        let _ = crate::layer::remove::tree(&session_dir);
     }
+    let _ = super::native::remove_home_layer(&session_dir);
     drop(image);
     ran.and(kept).map_err(|error| match filesystem::unfit(state) {
         Some(what) => Error::new(format!(

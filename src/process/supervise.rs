@@ -23,6 +23,8 @@ use crate::sys::signal::Signals;
 const STOP_GRACE: Duration = Duration::from_secs(10);
 /// How long after a timeout.
 const TIMEOUT_GRACE: Duration = Duration::from_secs(2);
+/// The kernel drops a SIGTERM for a pid 1 that does not listen yet: in this time it is sent twice.
+const EARLY: Duration = Duration::from_secs(1);
 /// How long an engine's client may outlive the container that was killed.
 const KILL_GRACE: Duration = Duration::from_secs(5);
 
@@ -57,8 +59,9 @@ pub fn watch() -> Result<Signals> {
 
 /// Waits for the end of a sandbox.
 pub fn wait(sandbox: &mut dyn Sandbox, signals: &Signals, timeout: Option<Duration>) -> Result<Outcome> {
-    let mut watch =
-        Watch { deadline: timeout.map(|t| (Instant::now() + t, Stage::Running)), timed_out: false, stopped: false };
+    let now = Instant::now();
+    let deadline = timeout.map(|t| (now + t, Stage::Running));
+    let mut watch = Watch { started: now, deadline, timed_out: false, stopped: false };
     loop {
         if let Some(status) = ended(sandbox)? {
             return watch.outcome(sandbox, status);
@@ -90,11 +93,14 @@ pub fn wait(sandbox: &mut dyn Sandbox, signals: &Signals, timeout: Option<Durati
 #[derive(Clone, Copy)]
 enum Stage {
     Running,
+    /// Asked so early that pid 1 may not have been listening yet.
+    AskedEarly,
     Asked,
     Killed,
 }
 
 struct Watch {
+    started: Instant,
     deadline: Option<(Instant, Stage)>,
     timed_out: bool,
     stopped: bool,
@@ -124,8 +130,10 @@ impl Watch {
     }
 
     fn ask(&mut self, sandbox: &mut dyn Sandbox, grace: Duration) {
+        let early = self.started.elapsed() < EARLY;
         sandbox.signal(Signal::SIGTERM);
-        self.deadline = Some((Instant::now() + grace, Stage::Asked));
+        let (wait, stage) = if early { (EARLY.min(grace), Stage::AskedEarly) } else { (grace, Stage::Asked) };
+        self.deadline = Some((Instant::now() + wait, stage));
     }
 
     fn kill(&mut self, sandbox: &mut dyn Sandbox) {
@@ -142,6 +150,11 @@ impl Watch {
             Stage::Running => {
                 self.timed_out = true;
                 self.ask(sandbox, TIMEOUT_GRACE);
+            }
+            Stage::AskedEarly => {
+                sandbox.signal(Signal::SIGTERM);
+                let grace = if self.timed_out { TIMEOUT_GRACE } else { STOP_GRACE };
+                self.deadline = Some((Instant::now() + grace, Stage::Asked));
             }
             Stage::Asked | Stage::Killed => self.kill(sandbox),
         }

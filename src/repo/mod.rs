@@ -28,8 +28,8 @@ impl Repo {
         Ok(Self { root, subdir })
     }
 
-    /// Refuses what no overlay can protect. `home` is the user's home, `state` where sessions live.
-    pub fn check(&self, home: Option<&Path>, state: &Path) -> Result<()> {
+    /// Refuses what no overlay can protect. `home` is the user's home; in `own` cowbox writes.
+    pub fn check(&self, home: Option<&Path>, own: &[(&str, &Path)]) -> Result<()> {
         let root = &self.root;
         if root.parent().is_none() {
             return Err(Error::new("the repository would be `/`, the whole system")
@@ -39,9 +39,11 @@ impl Repo {
             return Err(Error::new(format!("the repository would be {}, which holds your home directory", show(root)))
                 .hint("go to the project's directory, or name it with `-C DIR`; for a repository kept in your home, `git init` the project"));
         }
-        if state.starts_with(root) {
-            return Err(Error::new(format!("cowbox keeps its state in {}, inside the repository", show(state)))
-                .hint("set COWBOX_STATE_DIR to a directory outside of it"));
+        for (variable, dir) in own {
+            if dir.starts_with(root) {
+                return Err(Error::new(format!("cowbox would write to {}, inside the repository", show(dir)))
+                    .hint(format!("set {variable} to a directory outside of it")));
+            }
         }
         let nested = mountinfo::below(root)?;
         if let Some(first) = nested.first() {
@@ -87,7 +89,7 @@ mod tests {
     fn home_above_it_and_the_root_are_refused_with_a_hint() {
         let check = |root: &str| {
             let repo = Repo { root: root.into(), subdir: PathBuf::new() };
-            repo.check(Some(Path::new("/home/u")), Path::new("/home/u/.local/state/cowbox"))
+            repo.check(Some(Path::new("/home/u")), &[("COWBOX_STATE_DIR", Path::new("/home/u/.local/state/cowbox"))])
         };
         for root in ["/", "/home", "/home/u"] {
             assert!(check(root).unwrap_err().hints()[0].contains("-C DIR"), "{root}");

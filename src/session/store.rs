@@ -172,7 +172,8 @@ impl Session {
         self.write(true)
     }
 
-    fn write(&self, durable: bool) -> Result<()> {
+    /// The same, and whether it must survive a power failure.
+    pub fn write(&self, durable: bool) -> Result<()> {
         let path = self.dir.join("session.json");
         let mut text = serde_json::to_vec_pretty(&self.record)
             .map_err(|e| Error::new(format!("cannot write the record of {}: {e}", self.record.name)))?;

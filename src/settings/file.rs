@@ -46,7 +46,7 @@ pub fn read(path: &Path, ui: &Ui) -> Result<Config> {
     };
     ui.detail(&format!("configuration from {}", show(path)));
     toml::from_str(&text).map_err(|e| {
-        let place = e.span().map_or(0, |span| text[..span.start].lines().count().max(1));
+        let place = e.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
         Error::new(format!("{}, line {place}: {}", show(path), e.message().lines().next().unwrap_or_default()))
             .hint("correct the file; docs/configuration.md lists every key")
     })

@@ -51,6 +51,7 @@ pub fn settings(root: &Path) -> insta::Settings {
     for (pattern, replacement) in [
         (root.as_str(), "[ROOT]"),
         (r"(?m)^cowbox: (podman|docker|native)\b.*\(.*overlay\) · session", "cowbox: [ENGINE] · session"),
+        (r#""engine": "(podman|docker|native)""#, r#""engine": "[ENGINE]""#),
         (r"\b(podman|docker) \d+\.\d+\.\d+", "$1 [VERSION]"),
         (r"\bLinux \d+\.\d+[^\s,)]*", "Linux [VERSION]"),
         (r"\bapi-[0-9a-hjkmnp-tv-z]{4}\b", "api-[NAME]"),

@@ -4,7 +4,7 @@
 //! on_every_engine!(a_new_file_is_a_change);           // -> podman::…, docker::…, native::…
 //!
 //! fn a_new_file_is_a_change(engine: Engine) {
-//!     let sandbox = Sandbox::new(engine);             // a repo `api` and a state of its own
+//!     let sandbox = Sandbox::new(engine);             // a repo `api`, a state and a (warm) cache of its own
 //!     sandbox.write("notes.txt", "x\n");              // the host's repo, before the first command
 //!     sandbox.sh("echo hi > hello.txt").ok();         // cowbox run --engine … -- sh -c …
 //!     snapshot!(sandbox.cowbox(&["diff", "--name-status"]).output(), @"…");

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -26,8 +27,21 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// A repo called `api`: a git root with a few files of every kind.
+    /// A repo called `api`: a git root with a few files of every kind. The engine was tried before: its first
+    /// trial costs a second and more, and is kept in the cache.
     pub fn new(engine: Engine) -> Self {
+        let sandbox = Self::make(Some(engine));
+        for (path, mode, content) in warm_cache(engine) {
+            let path = sandbox.cache().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, content).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).unwrap();
+        }
+        sandbox
+    }
+
+    /// The same on a machine where cowbox never ran.
+    pub fn cold(engine: Engine) -> Self {
         Self::make(Some(engine))
     }
 
@@ -95,7 +109,7 @@ impl Sandbox {
         }
     }
 
-    /// The home of native and docker tests; podman needs the real one.
+    /// The home of native tests; podman and docker have the real one.
     pub fn home(&self) -> PathBuf {
         self.root().join("home")
     }
@@ -184,8 +198,8 @@ impl Sandbox {
                 cowbox = cowbox.env(name, value);
             }
         }
-        if self.engine == Some(Engine::Podman) {
-            // Its images are there.
+        if self.engine.is_some_and(Engine::has_images) {
+            // Podman's images are there, and what was found out about an engine holds for one home.
             for name in ["HOME", "XDG_DATA_HOME", "USER"] {
                 cowbox = match variable(name) {
                     Some(value) => cowbox.env(name, value),
@@ -311,6 +325,30 @@ impl Sandbox {
             let _ = self.cowbox(&["discard", "-y", &id]).output();
         }
     }
+}
+
+type CachedFile = (PathBuf, u32, Vec<u8>);
+
+/// What cowbox keeps in its cache after a first run on an engine.
+fn warm_cache(engine: Engine) -> &'static [CachedFile] {
+    static CACHES: [OnceLock<Vec<CachedFile>>; 3] = [const { OnceLock::new() }; 3];
+    CACHES[engine as usize].get_or_init(|| {
+        let sandbox = Sandbox::cold(engine);
+        // Where it fails the tests themselves tell.
+        let _ = sandbox.sh("true");
+        let mut found = Vec::new();
+        let mut left = vec![sandbox.cache()];
+        while let Some(path) = left.pop() {
+            let Ok(meta) = fs::metadata(&path) else { continue };
+            if meta.is_dir() {
+                left.extend(fs::read_dir(&path).unwrap().map(|e| e.unwrap().path()));
+            } else {
+                let name = path.strip_prefix(sandbox.cache()).unwrap().to_path_buf();
+                found.push((name, meta.permissions().mode(), fs::read(&path).unwrap()));
+            }
+        }
+        found
+    })
 }
 
 fn container_name(id: &str) -> String {

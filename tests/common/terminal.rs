@@ -3,12 +3,14 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use nix::pty::{Winsize, openpty};
+use nix::fcntl::OFlag;
+use nix::pty::{grantpt, posix_openpt, ptsname_r, unlockpt};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -31,28 +33,34 @@ pub struct Terminal {
 
 impl Terminal {
     pub(super) fn start(cowbox: Cowbox, rows: u16, columns: u16) -> Self {
-        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        let pty = openpty(Some(&size), None).unwrap();
+        // Not `openpty`: its descriptors would leak into children of other threads, and nothing would ever hang up.
+        let master = posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname_r(&master).unwrap();
+        let slave = File::options().read(true).write(true).custom_flags(OFlag::O_NOCTTY.bits()).open(name).unwrap();
+        let keyboard = File::from(OwnedFd::from(master));
+        set_size(&keyboard, rows, columns);
         let line = line(&cowbox.command);
         // `setsid --ctty` execs, so the process that we started becomes cowbox itself.
         let mut command = Command::new("setsid");
         command.arg("--ctty").arg(cowbox.command.get_program()).args(cowbox.command.get_args());
         command.env_clear().envs(cowbox.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.current_dir(cowbox.command.get_current_dir().unwrap_or(cowbox.root()));
-        let stream = || Stdio::from(pty.slave.try_clone().unwrap());
+        let stream = || Stdio::from(slave.try_clone().unwrap());
         command.stdin(stream()).stdout(stream()).stderr(stream());
         let child = command.spawn().unwrap();
         drop(command);
-        drop(pty.slave);
+        drop(slave);
 
         let screen = Arc::new(Mutex::new(Vec::new()));
         let closed = Arc::new(AtomicBool::new(false));
-        let master = pty.master.try_clone().unwrap();
+        let master = keyboard.try_clone().unwrap();
         let reader = {
             let (screen, closed) = (screen.clone(), closed.clone());
             std::thread::spawn(move || watch(master, &screen, &closed))
         };
-        Self { child, line, keyboard: Some(pty.master.into()), screen, closed, reader: Some(reader), seen: 0 }
+        Self { child, line, keyboard: Some(keyboard), screen, closed, reader: Some(reader), seen: 0 }
     }
 
     /// The process of cowbox.
@@ -72,8 +80,7 @@ impl Terminal {
 
     /// Changes the size of the window.
     pub fn resize(&self, rows: u16, columns: u16) {
-        let size = rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-        rustix::termios::tcsetwinsize(self.keyboard.as_ref().expect("the terminal is open"), size).unwrap();
+        set_size(self.keyboard.as_ref().expect("the terminal is open"), rows, columns);
     }
 
     /// Sends cowbox a signal, as `kill` does.
@@ -134,9 +141,13 @@ impl Drop for Terminal {
     }
 }
 
+fn set_size(terminal: &File, rows: u16, columns: u16) {
+    let size = rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    rustix::termios::tcsetwinsize(terminal, size).unwrap();
+}
+
 /// Reads until the other side is gone or the terminal is closed.
-fn watch(master: OwnedFd, screen: &Mutex<Vec<u8>>, closed: &AtomicBool) {
-    let mut master = File::from(master);
+fn watch(mut master: File, screen: &Mutex<Vec<u8>>, closed: &AtomicBool) {
     let mut chunk = [0u8; 4096];
     while !closed.load(Ordering::Relaxed) {
         let pause = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };

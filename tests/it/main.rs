@@ -5,8 +5,16 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod changes;
+mod discard;
+mod doctor;
+mod engines;
 mod exit_codes;
 mod flow;
+mod host;
+mod housekeeping;
+mod repo_shapes;
+mod sessions;
 mod signals;
 mod streams;
 mod terminal;

@@ -123,9 +123,9 @@ fn ctrl_backslash_ends_the_command(engine: Engine) {
 
 fn the_terminal_is_as_before_at_the_end(engine: Engine) {
     let sandbox = Sandbox::new(engine);
-    let around = r#"stty -a > before; "$@"; code=$?; stty -a > after; exit $code"#;
-    let call = sandbox.shell(&[], "echo $((40 + 2)); exit 3").current_dir(sandbox.root());
-    let call = call.through(around);
+    let dir = sandbox.root().display();
+    let around = format!(r#"stty -a > {dir}/before; "$@"; code=$?; stty -a > {dir}/after; exit $code"#);
+    let call = sandbox.shell(&[], "echo $((40 + 2)); exit 3").through(&around);
     let mut terminal = call.terminal(24, 80);
     terminal.expect("cowbox:");
     let code = terminal.wait();

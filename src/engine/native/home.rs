@@ -1,11 +1,16 @@
 //! The home directory of a native sandbox: copy-on-write, in a layer of its own.
 
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::show;
 use crate::repo::mountinfo;
+
+/// The file in a layer that names its session's directory.
+const OWNER: &str = "session";
 
 /// The user's home, if it is one that can be overlaid.
 pub fn directory() -> Option<PathBuf> {
@@ -34,6 +39,23 @@ pub fn layer(session_dir: &Path) -> Option<PathBuf> {
     let meta = fs::symlink_metadata(&base).ok()?;
     let ours = meta.is_dir() && meta.uid() == uid && meta.mode() & 0o077 == 0;
     ours.then(|| base.join(session_dir.file_name().unwrap_or_default()))
+}
+
+/// Layers in `/var/tmp` whose session is gone: its state directory was removed by hand.
+pub fn orphans() -> Vec<PathBuf> {
+    let base = PathBuf::from(format!("/var/tmp/cowbox-{}", rustix::process::geteuid().as_raw()));
+    let layers = fs::read_dir(base).into_iter().flatten().flatten().map(|entry| entry.path());
+    layers.filter(|layer| owner(layer).is_some_and(|session| !session.exists())).collect()
+}
+
+/// Writes down whose layer it is.
+pub fn sign(layer: &Path, session_dir: &Path) -> std::io::Result<()> {
+    fs::write(layer.join(OWNER), session_dir.as_os_str().as_bytes())
+}
+
+fn owner(layer: &Path) -> Option<PathBuf> {
+    let bytes = fs::read(layer.join(OWNER)).ok()?;
+    Some(PathBuf::from(OsString::from_vec(bytes)))
 }
 
 /// Removes the layer of a session that goes.

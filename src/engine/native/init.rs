@@ -58,7 +58,8 @@ impl Init {
         let code = match self.live(&mut go, &mut status) {
             Ok(code) => code,
             Err(error) => {
-                let _ = writeln!(status, "failed {}", error.message().replace('\n', " "));
+                let hint = error.hints().first().map(String::as_str).unwrap_or_default();
+                let _ = writeln!(status, "failed {}\t{hint}", error.message().replace(['\n', '\t'], " "));
                 125
             }
         };

@@ -23,7 +23,7 @@ use crate::plan::Plan;
 use crate::session::Record;
 use crate::ui::Ui;
 
-pub use home::{layer as home_layer, remove_layer as remove_home_layer};
+pub use home::{orphans as orphaned_home_layers, remove_layer as remove_home_layer};
 
 /// The built-in engine.
 #[derive(Debug)]

@@ -102,6 +102,7 @@ fn root(plan: &Plan) -> Result<Root> {
             let layer = home::layer(&plan.session_dir);
             if let Some(layer) = &layer {
                 make_home_layer(layer, path)?;
+                home::sign(layer, &plan.session_dir).map_err(|e| Error::io("write", layer, e))?;
             }
             Some(Home { path: path.clone(), layer })
         }
@@ -166,8 +167,10 @@ impl Native {
         match self.line() {
             line if line == READY => Ok(()),
             line => {
-                let message = line.strip_prefix("failed ").unwrap_or("the sandbox's first process died").to_owned();
-                Err(Error::new(message).hint("`cowbox doctor` tries everything that the native engine needs"))
+                let said = line.strip_prefix("failed ").unwrap_or("the sandbox's first process died");
+                let (message, hint) = said.split_once('\t').unwrap_or((said, ""));
+                let usual = "`cowbox doctor` tries everything that the native engine needs";
+                Err(Error::new(message).hint(if hint.is_empty() { usual } else { hint }))
             }
         }
     }
