@@ -10,6 +10,7 @@ use crate::cli::DoctorArgs;
 use crate::engine::idmap::IdMap;
 use crate::engine::{Kind, client::Client, detect, probe};
 use crate::error::{Kind as ErrorKind, Result, reason, show};
+use crate::layer::filesystem::CANNOT_HOLD;
 use crate::policy::limits::show_size;
 use crate::sys::landlock;
 use crate::ui::Ui;
@@ -100,7 +101,9 @@ fn try_engine(context: &Context<'_>, kind: Kind) -> Check {
 fn fix(kind: Kind, why: &str) -> String {
     let has = |text: &str| why.to_lowercase().contains(text);
     match kind {
-        _ if has("overlay over") => "set COWBOX_STATE_DIR to a directory on ext4, xfs, btrfs or tmpfs".into(),
+        _ if has(CANNOT_HOLD) || has("refuses an overlay") => {
+            "set COWBOX_STATE_DIR to a directory on ext4, xfs, btrfs or tmpfs".into()
+        }
         _ if has("where this repository is not") => {
             "unset DOCKER_HOST, CONTAINER_HOST, or `docker context use default`".into()
         }
@@ -173,7 +176,8 @@ fn abstract_sockets() -> Check {
 }
 
 fn space(state: &Path) -> Check {
-    match rustix::fs::statvfs(state) {
+    let existing = state.ancestors().find(|dir| dir.exists()).unwrap_or(state);
+    match rustix::fs::statvfs(existing) {
         Err(e) => Check::fail(
             "disk space",
             format!("{}: {}", show(state), reason(&e.into())),

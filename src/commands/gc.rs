@@ -80,6 +80,7 @@ fn one(context: &Context<'_>, id: &SessionId, args: &GcArgs, report: &mut Report
         if let Ok(Some(session)) = &session {
             remove_session(context, session)?;
         }
+        crate::engine::native::remove_home_layer(&dir).map_err(|e| Error::io("remove the home layer of", &dir, e))?;
         drop(lock);
         remove::tree(&dir).map_err(|e| Error::io("remove", &dir, e))?;
     }

@@ -51,7 +51,7 @@ impl IdMap {
 
     /// Whether more than one id is mapped.
     pub fn has_range(&self) -> bool {
-        self.writer != Writer::Single
+        self.users.iter().map(|e| u64::from(e.count)).sum::<u64>() > 1
     }
 
     fn with(inside: impl Fn(u32) -> u32) -> Self {

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use super::client::Client;
 use super::{Engine, Kind, guest, oci};
 use crate::error::{Error, Result, show};
-use crate::layer::filesystem;
+use crate::layer::filesystem::{self, CANNOT_HOLD};
 use crate::plan::{Mount, Plan};
 use crate::policy::Network;
 use crate::policy::environment::Environment;
@@ -57,10 +57,11 @@ pub fn try_out(engine: &dyn Engine, places: &Places, ui: &Ui) -> Result<()> {
     }
     let _ = super::native::remove_home_layer(&session_dir);
     drop(image);
-    ran.and(kept).map_err(|error| match filesystem::unfit(state) {
+    ran.and(kept).map_err(|error| match filesystem::unfit(state).filter(|_| !error.message().contains(CANNOT_HOLD)) {
         Some(what) => Error::new(format!(
-            "{} cannot hold the layers of a session: it is on {what}. Set COWBOX_STATE_DIR to a directory on ext4, xfs, btrfs or tmpfs ({})",
-            show(state), error.message()
+            "{} {CANNOT_HOLD}: it is on {what}. Set COWBOX_STATE_DIR to a directory on ext4, xfs, btrfs or tmpfs ({})",
+            show(state),
+            error.message()
         )),
         None => error,
     })

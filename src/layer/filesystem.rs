@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+/// What is said of such a place.
+pub const CANNOT_HOLD: &str = "cannot hold the layers of a session";
+
 /// Names what the file system at `path` is, if it is known to be unfit for an upper layer. Asked
 /// only after a mount has failed: trying is the real test.
 pub fn unfit(path: &Path) -> Option<&'static str> {

@@ -20,7 +20,7 @@ use rustix::mount::{
 };
 
 use crate::error::{Error, Result, reason, show};
-use crate::layer::filesystem;
+use crate::layer::filesystem::{self, CANNOT_HOLD};
 use crate::plan::Overlay;
 use crate::sys::mount::{NO_DEV, NO_SUID, READ_ONLY, set_attributes};
 
@@ -229,7 +229,7 @@ fn overlay_mount(overlay: &Overlay) -> Result<OwnedFd> {
     mount().map_err(|e| {
         if let Some(what) = filesystem::unfit(&overlay.upper) {
             return Error::new(format!(
-                "{} cannot hold the layers of a session: it is on {what}. Set COWBOX_STATE_DIR to a directory on ext4, xfs, btrfs or tmpfs",
+                "{} {CANNOT_HOLD}: it is on {what}. Set COWBOX_STATE_DIR to a directory on ext4, xfs, btrfs or tmpfs",
                 show(&overlay.upper)
             ));
         }
