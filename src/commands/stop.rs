@@ -24,10 +24,10 @@ pub fn stop(args: StopArgs, ui: &Ui) -> Result<u8> {
     }
     let start = Instant::now();
     while session.record.state == State::Running {
-        if start.elapsed() > PATIENCE {
-            if let Some(incarnation) = &session.record.incarnation {
-                incarnation.runner.signal(Signal::KILL);
-            }
+        if start.elapsed() > PATIENCE
+            && let Some(incarnation) = &session.record.incarnation
+        {
+            incarnation.runner.signal(Signal::KILL);
         }
         if start.elapsed() > PATIENCE * 2 {
             return Err(Error::new(format!("session {} does not stop", session.name())));

@@ -59,9 +59,9 @@ impl Client {
     /// What the engine said last, as one clean line.
     fn complaint(&self, stderr: &[u8]) -> String {
         let text = String::from_utf8_lossy(stderr);
-        let said =
+        let mut said =
             text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("Run '") && !l.starts_with("See '"));
-        let line = said.last().unwrap_or("it failed without a word");
+        let line = said.next_back().unwrap_or("it failed without a word");
         let line = line.trim_start_matches("Error: ").trim_start_matches("docker: ");
         crate::ui::sanitize::text(line)
     }

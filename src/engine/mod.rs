@@ -129,7 +129,7 @@ pub trait Sandbox {
 pub fn plain_exit_code(status: WaitStatus) -> u8 {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => (code & 0xff) as u8,
-        (None, Some(signal)) => (128 + signal & 0xff) as u8,
+        (None, Some(signal)) => ((128 + signal) & 0xff) as u8,
         (None, None) => 125,
     }
 }

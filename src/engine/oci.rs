@@ -279,10 +279,10 @@ impl Sandbox for Attached {
 
     fn exit_code(&mut self, status: WaitStatus) -> Result<u8> {
         // A client that was killed, or whose reader went away, leaves its container running.
-        if let Some(name) = &self.container {
-            if status.terminating_signal().is_some() || reader_is_gone() {
-                remove(&self.client, name);
-            }
+        if let Some(name) = &self.container
+            && (status.terminating_signal().is_some() || reader_is_gone())
+        {
+            remove(&self.client, name);
         }
         Ok(plain_exit_code(status))
     }

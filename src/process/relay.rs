@@ -77,10 +77,10 @@ impl Relay {
                 Err(_) => {}
             }
         }
-        if !self.pending.is_empty() {
-            if let Ok(n) = rustix::io::write(&self.outer, &self.pending) {
-                self.pending.drain(..n);
-            }
+        if !self.pending.is_empty()
+            && let Ok(n) = rustix::io::write(&self.outer, &self.pending)
+        {
+            self.pending.drain(..n);
         }
         self.show();
     }

@@ -35,17 +35,14 @@ impl Native {
     /// Needs nothing but a kernel that lets us make namespaces, which starting one will show.
     pub fn open() -> Result<Self, Unusable> {
         let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
-        for (file, blocked) in [
-            ("/proc/sys/kernel/unprivileged_userns_clone", "0"),
-            ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"),
-            ("/proc/sys/user/max_user_namespaces", "0"),
-        ] {
-            let value = std::fs::read_to_string(file).unwrap_or_default();
-            if value.trim() == blocked
-                && !(rustix::process::geteuid().is_root() && !file.ends_with("max_user_namespaces"))
-            {
-                let name = file.trim_start_matches("/proc/sys/").replace('/', ".");
-                return Err(format!("user namespaces are closed to you ({name} = {blocked})"));
+        let is_root = rustix::process::geteuid().is_root();
+        let of_users =
+            [("kernel/unprivileged_userns_clone", "0"), ("kernel/apparmor_restrict_unprivileged_userns", "1")];
+        let of_all = [("user/max_user_namespaces", "0")];
+        for (file, blocked) in of_all.into_iter().chain(of_users.into_iter().filter(|_| !is_root)) {
+            let value = std::fs::read_to_string(format!("/proc/sys/{file}")).unwrap_or_default();
+            if value.trim() == blocked {
+                return Err(format!("user namespaces are closed to you ({} = {blocked})", file.replace('/', ".")));
             }
         }
         Ok(Self { kernel })

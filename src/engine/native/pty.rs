@@ -46,10 +46,10 @@ pub fn receive(channel: OwnedFd) -> io::Result<OwnedFd> {
     let mut control = RecvAncillaryBuffer::new(&mut space);
     recvmsg(&channel, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
     for message in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(mut fds) = message {
-            if let Some(fd) = fds.next() {
-                return Ok(fd);
-            }
+        if let RecvAncillaryMessage::ScmRights(mut fds) = message
+            && let Some(fd) = fds.next()
+        {
+            return Ok(fd);
         }
     }
     Err(io::Error::other("the sandbox did not open a terminal"))

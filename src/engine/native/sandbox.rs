@@ -62,10 +62,10 @@ pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
     let mut sandbox = Native { pid, command, relay: None, status: BufReader::new(status.into()), group, ended: false };
     // From here on dropping it ends the child. Helpers that fail leave the map unwritten, and a
     // single id needs none.
-    if let Err(error) = map.write(pid) {
-        if !map.has_range() || map.single().write(pid).is_err() {
-            return Err(error.hint("`cowbox doctor` tells how to allow user namespaces"));
-        }
+    if let Err(error) = map.write(pid)
+        && (!map.has_range() || map.single().write(pid).is_err())
+    {
+        return Err(error.hint("`cowbox doctor` tells how to allow user namespaces"));
     }
     if let Some(group) = &sandbox.group {
         group.add(pid)?;
