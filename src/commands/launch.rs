@@ -12,9 +12,9 @@ use rustix::thread::UnshareFlags;
 
 use super::context::Context;
 use super::{run, show};
-use crate::engine::{Engine, Sandbox, oci};
+use crate::engine::{Engine, Sandbox};
 use crate::error::{Error, Kind, Result, reason};
-use crate::layer::Encoding;
+use crate::layer::{Encoding, create};
 use crate::paths::BytePath;
 use crate::plan::Plan;
 use crate::process::supervise;
@@ -291,7 +291,7 @@ fn forget(mut session: Session, is_new: bool) {
 fn make_layers(plan: &Plan) -> Result<()> {
     let overlays = plan.overlays();
     for overlay in &overlays {
-        oci::make_layers(overlay)?;
+        create::layers(overlay)?;
     }
     let config = plan.gitdir.as_ref().and_then(|git| git.config.as_ref());
     if let (Some(config), Some(overlay)) = (config, overlays.get(1)) {

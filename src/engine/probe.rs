@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use super::client::Client;
-use super::{Engine, Kind, guest, oci};
+use super::{Engine, Kind, guest};
 use crate::error::{Error, Result, show};
+use crate::layer::create;
 use crate::layer::filesystem::{self, CANNOT_HOLD};
 use crate::plan::{Mount, Plan};
 use crate::policy::Network;
@@ -99,7 +100,7 @@ fn plan(image: Option<String>, repo: &Path, session_dir: &Path, cache: &Path) ->
 fn run(engine: &dyn Engine, plan: &mut Plan, ui: &Ui) -> Result<()> {
     engine.prepare(plan, ui)?;
     for overlay in plan.overlays() {
-        oci::make_layers(&overlay)?;
+        create::layers(&overlay)?;
     }
     let signals = supervise::watch()?;
     let container = format!("cowbox-probe-{}", std::process::id());

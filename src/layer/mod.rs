@@ -1,6 +1,7 @@
 //! The overlay format on disk: whiteouts, opaque directories, and what is ours to ignore.
 
 pub mod access;
+pub mod create;
 pub mod entry;
 pub mod filesystem;
 pub mod remove;

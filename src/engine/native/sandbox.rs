@@ -125,7 +125,7 @@ fn root(plan: &Plan) -> Result<Root> {
 }
 
 fn make_home_layer(layer: &std::path::Path, home: &std::path::Path) -> Result<()> {
-    crate::engine::oci::make_layers(&crate::plan::Overlay {
+    crate::layer::create::layers(&crate::plan::Overlay {
         lower: home.to_path_buf(),
         target: home.to_path_buf(),
         upper: layer.join("upper"),

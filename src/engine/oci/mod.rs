@@ -1,0 +1,161 @@
+//! What podman and docker have in common: the arguments of `run` and `exec`.
+
+mod attached;
+mod links;
+mod variables;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+pub use attached::{Attached, remove};
+pub use links::Links;
+use variables::Variables;
+
+use super::client::Client;
+use super::{ExecSpec, Sandbox, guest};
+use crate::error::{Error, Result, show};
+use crate::paths::is_plain;
+use crate::plan::Plan;
+use crate::policy::Network;
+use crate::session::Record;
+
+/// A shell that nearly every image has, the better one first.
+const SHELL: &str = "command -v bash >/dev/null 2>&1 && exec bash; exec sh";
+
+/// The command as given, or a shell.
+pub fn command_or_shell(command: &[OsString]) -> Vec<OsString> {
+    if command.is_empty() { ["sh", "-c", SHELL].map(Into::into).to_vec() } else { command.to_vec() }
+}
+
+/// Refuses paths inside that an engine's arguments cannot carry.
+pub fn check_targets(plan: &Plan) -> Result<()> {
+    let overlays = plan.overlays();
+    let targets = overlays.iter().map(|o| &o.target).chain(plan.mounts.iter().map(|m| &m.target));
+    for target in targets {
+        if !is_plain(target.as_os_str()) {
+            return Err(Error::new(format!(
+                "{} cannot be a path inside a container: its name holds a character that engines split at",
+                show(target)
+            ))
+            .hint("choose another DST, or `--engine native`"));
+        }
+    }
+    if plan.workdir.to_str().is_none() {
+        return Err(Error::new(format!(
+            "the directory {} cannot be entered in a container: its name is not UTF-8",
+            show(&plan.workdir)
+        ))
+        .hint("start cowbox in another directory, or use `--engine native`"));
+    }
+    let text = plan.command.iter().find(|word| word.to_str().is_none());
+    if text.is_some() {
+        return Err(Error::new("an argument of the command is not UTF-8, and engines cannot carry it")
+            .hint("use `--engine native`"));
+    }
+    Ok(())
+}
+
+/// Refuses a workdir in the workspace that does not exist: said here, nothing need be started.
+pub fn check_workdir(plan: &Plan) -> Result<()> {
+    let Ok(below) = plan.workdir.strip_prefix(&plan.workspace) else { return Ok(()) };
+    if plan.repo.join(below).is_dir() || plan.session_dir.join("upper").join(below).is_dir() {
+        return Ok(());
+    }
+    Err(Error::new(format!("the working directory {} does not exist", show(&plan.workdir)))
+        .hint("name one that does with `--workdir`"))
+}
+
+/// Network and limits: both engines write them alike.
+pub fn add_policy(command: &mut Command, plan: &Plan) {
+    if plan.network == Network::None {
+        command.arg("--network=none");
+    }
+    if Path::new("/sys/fs/selinux/enforce").exists() {
+        // The alternative, relabelling, would write to the repo.
+        command.arg("--security-opt=label=disable");
+    }
+    if let Some(memory) = plan.limits.memory {
+        command.arg(format!("--memory={memory}"));
+    }
+    if let Some(cpus) = plan.limits.cpus {
+        command.arg(format!("--cpus={cpus}"));
+    }
+    if let Some(pids) = plan.limits.pids {
+        command.arg(format!("--pids-limit={pids}"));
+    }
+}
+
+/// The helper's arguments. It enters the directory itself: engines would create a missing one.
+fn add_command(client: &mut Command, workdir: &Path, terminal: bool, command: &[OsString]) {
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stdin()).ok().filter(|_| terminal);
+    let (rows, columns) = size.map_or((0, 0), |size| (size.ws_row, size.ws_col));
+    client.arg("init").arg(workdir).args([rows.to_string(), columns.to_string()]).args(command_or_shell(command));
+}
+
+/// A client's command, with what it needs open until it has been started.
+pub struct Ready {
+    command: Command,
+    _variables: Variables,
+}
+
+/// What is the same at the end of every `run`: binds, the helper as pid 1, variables, the command.
+pub fn finish(mut command: Command, plan: &Plan, cache: &Path, links: &Links) -> Result<Ready> {
+    for (number, (mount, read_only)) in plan.binds().enumerate() {
+        let source = if is_plain(mount.source.as_os_str()) {
+            mount.source.to_string_lossy().into_owned()
+        } else {
+            links.link(&format!("bind{number}"), &mount.source)?
+        };
+        command.arg(format!("--mount=type=bind,src={source},dst={},ro={read_only}", mount.target.display()));
+    }
+    command.arg("--mount").arg(guest_mount(cache, links)?);
+    let variables = Variables::new(&plan.env)?;
+    variables.add_to(&mut command);
+    command.args(["--workdir", "/", "--entrypoint", guest::INSIDE]).arg(plan.image.as_deref().unwrap_or_default());
+    add_command(&mut command, &plan.workdir, plan.terminal, &plan.command);
+    redirect(&mut command, plan)?;
+    Ok(Ready { command, _variables: variables })
+}
+
+/// Sends a client's streams to the plan's log, if it has one.
+fn redirect(command: &mut Command, plan: &Plan) -> Result<()> {
+    if let Some(path) = &plan.log {
+        let file = File::create(path).map_err(|e| Error::io("write", path, e))?;
+        let both = file.try_clone().map_err(|e| Error::io("write", path, e))?;
+        command.stdin(Stdio::null()).stdout(both).stderr(file);
+    }
+    Ok(())
+}
+
+/// The mount of the helper, for podman and docker alike.
+pub fn guest_mount(cache: &Path, links: &Links) -> Result<String> {
+    let path = guest::path(cache)?;
+    let source =
+        if is_plain(path.as_os_str()) { path.to_string_lossy().into_owned() } else { links.link("guest", &path)? };
+    Ok(format!("type=bind,src={source},dst={},ro=true", guest::INSIDE))
+}
+
+/// Another command in a container, through the helper: engines mix up 126 and 127 here.
+pub fn exec(client: &Client, record: &Record, spec: &ExecSpec<'_>, detach_keys: &str) -> Result<Box<dyn Sandbox>> {
+    let container = record.incarnation.as_ref().and_then(|i| i.container.clone()).unwrap_or_default();
+    let variables = Variables::new(spec.env)?;
+    let mut command = client.command();
+    command.args(["exec", "--interactive"]);
+    if spec.terminal {
+        command.args(["--tty", detach_keys]);
+    }
+    command.args(["--workdir", "/"]);
+    variables.add_to(&mut command);
+    command.arg(&container).arg(guest::INSIDE);
+    add_command(&mut command, &record.policy.workdir.0, spec.terminal, spec.command);
+    let ready = Ready { command, _variables: variables };
+    Ok(Box::new(Attached::spawn(client, ready, None, None)?))
+}
+
+/// Whether a container runs: an attached client says nothing when it does.
+pub fn is_running(client: &Client, container: &str) -> bool {
+    let state = client.capture(&["container", "inspect", "--format", "{{.State.Running}}", container]);
+    state.is_ok_and(|s| s.trim() == "true")
+}
