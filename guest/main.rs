@@ -1,9 +1,11 @@
 //! The static helper that cowbox mounts read-only into containers at `/.cowbox/guest`.
 //!
-//! - `guest init DIR ROWS COLUMNS CMD ARG…`: pid 1. Starts CMD in DIR on a terminal of that size (0:
+//! - `guest init DIR ROWS COLUMNS TOKEN CMD ARG…`: pid 1. Starts CMD in DIR on a terminal of that size (0:
 //!   leave it), passes signals on, reaps orphans, exits as CMD did. Engines' own inits lose the
 //!   difference between "not found" (127) and "not executable" (126), and engines themselves create
 //!   a missing DIR, or start with a terminal of no size.
+//! - `guest kill TOKEN SIGNAL`: sends a signal to the `guest init` with that token: no engine passes
+//!   signals on to a command of `exec`.
 //! - `guest give UID GID DIR`: hands every entry below DIR to UID:GID without following a link, so
 //!   that a docker user can read and delete what root wrote in the sandbox.
 //! - `guest cat FILE`: prints a file of the image, which need not have a `cat`.
@@ -25,6 +27,7 @@ mod nr {
     pub const RT_SIGACTION: usize = 13;
     pub const RT_SIGPROCMASK: usize = 14;
     pub const IOCTL: usize = 16;
+    pub const PRCTL: usize = 157;
     pub const CHDIR: usize = 80;
     pub const EXECVE: usize = 59;
     pub const EXIT_GROUP: usize = 231;
@@ -48,6 +51,7 @@ mod nr {
     pub const RT_SIGACTION: usize = 134;
     pub const RT_SIGPROCMASK: usize = 135;
     pub const IOCTL: usize = 29;
+    pub const PRCTL: usize = 167;
     pub const CHDIR: usize = 49;
     pub const EXECVE: usize = 221;
     pub const EXIT_GROUP: usize = 94;
@@ -124,17 +128,19 @@ extern "C" fn start(stack: *const usize) -> ! {
     // SAFETY: index below argc, or the terminating NULL.
     let arg = |i: usize| unsafe { *argv.add(if i < argc { i } else { argc }) };
     let verb = arg(1);
-    let code = if is(verb, b"init") && argc > 5 {
+    let code = if is(verb, b"init") && argc > 6 {
         set_size(number(arg(3)), number(arg(4)));
         if sys(nr::CHDIR, arg(2) as usize, 0, 0, 0, 0) == 0 {
-            // SAFETY: argv has more than five entries and ends with NULL.
-            init(unsafe { argv.add(5) }, envp)
+            // SAFETY: argv has more than six entries and ends with NULL.
+            init(unsafe { argv.add(6) }, envp)
         } else {
             say(&[b"cowbox: error: the working directory "]);
             say_name(arg(2));
             say(&[b" does not exist in the sandbox\n"]);
             125
         }
+    } else if is(verb, b"kill") && argc == 4 {
+        kill(arg(2), number(arg(3)))
     } else if is(verb, b"give") && argc == 5 {
         give(AT_FDCWD, arg(4), number(arg(2)), number(arg(3)))
     } else if is(verb, b"cat") && argc == 3 {
@@ -173,6 +179,9 @@ fn init(argv: *const CStr, envp: *const CStr) -> i32 {
         return 125;
     }
     if child == 0 {
+        // Killed as a whole: an `exec` has no namespace that would take the command along.
+        const PR_SET_PDEATHSIG: usize = 1;
+        sys(nr::PRCTL, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
         let none = 0u64;
         sys(nr::RT_SIGPROCMASK, SIG_SETMASK, &raw const none as usize, 0, 8, 0);
         exit(exec(argv, envp));
@@ -283,6 +292,57 @@ fn reset_signals() {
     }
 }
 
+// ── kill ────────────────────────────────────────────────────────────────────────────────────────
+
+/// Looks for the token in the command lines below `/proc`.
+fn kill(token: CStr, signal: usize) -> i32 {
+    let proc = open(AT_FDCWD, c"/proc".as_ptr().cast(), nr::O_DIRECTORY);
+    let mut found = 1;
+    if proc < 0 {
+        return found;
+    }
+    let mut buffer = [0u8; 8192];
+    loop {
+        let got = sys(nr::GETDENTS64, proc as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0);
+        if got <= 0 {
+            return found;
+        }
+        let mut at = 0usize;
+        while at < got as usize {
+            let size = usize::from(buffer[at + 16]) | usize::from(buffer[at + 17]) << 8;
+            let entry: CStr = &raw const buffer[at + 19];
+            if byte(entry).is_ascii_digit() && has_token(proc as usize, entry, token) {
+                found = sys(nr::KILL, number(entry), signal, 0, 0, 0) as i32;
+            }
+            at += size;
+        }
+    }
+}
+
+/// Whether the sixth word of that process is the token, and the second is `init`.
+fn has_token(proc: usize, pid: CStr, token: CStr) -> bool {
+    let mut path = [0u8; 4097];
+    let Some(path) = join(&mut path, pid, len(pid), c"cmdline".as_ptr().cast()) else { return false };
+    let file = open(proc, path, 0);
+    if file < 0 {
+        return false;
+    }
+    let mut line = [0u8; 4096];
+    let got = sys(nr::READ, file as usize, line.as_mut_ptr() as usize, line.len() - 1, 0, 0);
+    sys(nr::CLOSE, file as usize, 0, 0, 0, 0);
+    let (mut at, mut word) = (0usize, 0usize);
+    while (at as isize) < got {
+        let start: CStr = &raw const line[at];
+        let wrong = word == 1 && !is(start, b"init");
+        if wrong || word == 5 {
+            return !wrong && same(start, token);
+        }
+        at += len(start) + 1;
+        word += 1;
+    }
+    false
+}
+
 // ── give ────────────────────────────────────────────────────────────────────────────────────────
 
 /// Depth-first; directories are opened before they are given away, so that a foreign mode 000 is no bar.
@@ -391,6 +451,12 @@ fn contains(s: CStr, c: u8) -> bool {
 
 fn is(s: CStr, text: &[u8]) -> bool {
     !s.is_null() && len(s) == text.len() && starts(s, text)
+}
+
+fn same(a: CStr, b: CStr) -> bool {
+    let n = len(a);
+    // SAFETY: both strings have n bytes, as was just measured.
+    n == len(b) && (0..n).all(|i| unsafe { *a.add(i) == *b.add(i) })
 }
 
 fn starts(s: CStr, text: &[u8]) -> bool {

@@ -72,8 +72,8 @@ impl Error {
     pub fn io(doing: &str, path: &Path, source: impl Into<io::Error>) -> Self {
         let source: io::Error = source.into();
         let error = Self::new(format!("cannot {doing} {}: {}", show(path), reason(&source)));
-        match source.raw_os_error() {
-            Some(code) if code == rustix::io::Errno::NOSPC.raw_os_error() => {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 error.hint("free some space (`cowbox gc`) or move the state with COWBOX_STATE_DIR")
             }
             _ => error,

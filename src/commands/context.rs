@@ -65,7 +65,10 @@ impl<'a> Context<'a> {
         };
         self.engine(session)?.sweep(&session.record)?;
         session.record.advance(next)?;
-        session.save()?;
+        if let Err(error) = session.save() {
+            // A full disk must not keep anybody from looking, or from discarding.
+            self.ui.warn(error.message());
+        }
         self.ui.warn(&format!(
             "session {} had lost its supervisor; it is {next} now and its changes are kept",
             session.name()
@@ -111,7 +114,7 @@ impl<'a> Context<'a> {
     }
 
     fn reclaim(&self, session: &Session) -> Result<()> {
-        self.engine(session)?.reclaim(session.record.policy.image.as_deref(), session.dir())
+        self.engine(session)?.reclaim(session.dir())
     }
 
     /// Removes the layers of a session, whatever ids their files have.

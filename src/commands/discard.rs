@@ -42,6 +42,12 @@ pub fn discard(args: DiscardArgs, ui: &Ui) -> Result<u8> {
 /// A session that was to be discarded from its start was never `durable`, and need not be now.
 pub fn throw_away(context: &Context<'_>, session: &mut Session, durable: bool) -> Result<()> {
     session.record.advance(State::Discarded)?;
-    session.write(durable)?;
+    if session.write(durable).is_err() {
+        // On a full disk this is what makes room. Without a record it is a leftover, which `gc` finishes.
+        let path = session.dir().join("session.json");
+        std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
+        context.remove_layers(session)?;
+        return session.write(durable);
+    }
     context.remove_layers(session)
 }

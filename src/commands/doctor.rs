@@ -86,9 +86,9 @@ fn try_engine(context: &Context<'_>, kind: Kind) -> Check {
     let places = &context.places;
     // Opening an engine that nothing is remembered of tries it; native is tried here.
     let opened = detect::open(kind, places, context.ui).and_then(|engine| match kind {
-        Kind::Native => {
-            probe::try_out(engine.as_ref(), places, context.ui).map(|()| engine).map_err(|e| e.message().to_owned())
-        }
+        Kind::Native => probe::try_out(engine.as_ref(), None, places, context.ui)
+            .map(|()| engine)
+            .map_err(|e| e.message().to_owned()),
         _ => Ok(engine),
     });
     match opened {

@@ -3,8 +3,13 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::error::{Error, Result, reason};
+use crate::process::capture;
+
+/// Far more than any answer takes; less than a person waits.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The client of an engine: an absolute path, so that no later change of PATH matters.
 #[derive(Clone, Debug)]
@@ -35,25 +40,31 @@ impl Client {
         command
     }
 
-    /// Runs and gives stdout; a failure carries the last line of stderr.
+    /// Runs and gives stdout; a failure carries the last line of stderr. One that does not answer in
+    /// time is given up.
     pub fn capture<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String> {
-        let output = self
-            .command()
-            .args(args)
-            .stdin(Stdio::null())
-            .output()
+        self.within(PATIENCE, args)
+    }
+
+    /// The same for what may take its time.
+    pub fn capture_slowly<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String> {
+        self.within(PATIENCE * 60, args)
+    }
+
+    /// Runs for its effect alone; failing is fine.
+    pub fn attempt<S: AsRef<OsStr>>(&self, args: &[S]) -> bool {
+        self.capture(args).is_ok()
+    }
+
+    fn within<S: AsRef<OsStr>>(&self, time: Duration, args: &[S]) -> Result<String> {
+        let mut command = self.command();
+        command.args(args).stdin(Stdio::null());
+        let output = capture::run(command, time)
             .map_err(|e| Error::new(format!("cannot run {}: {}", self.program.display(), reason(&e))))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         Err(Error::new(self.complaint(&output.stderr)))
-    }
-
-    /// Runs for its effect alone; failing is fine.
-    pub fn attempt<S: AsRef<OsStr>>(&self, args: &[S]) -> bool {
-        let mut command = self.command();
-        command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
     }
 
     /// What the engine said last, as one clean line.

@@ -94,8 +94,8 @@ pub fn open(kind: Kind, places: &Places, ui: &Ui) -> Result<Box<dyn Engine>, Unu
         let answer = ask(kind, &client).and_then(|facts| {
             let engine = ready(kind, client.clone(), facts.clone(), places);
             // Once more before it is a no: podman stumbles when containers come and go at the same time.
-            let tried =
-                probe::try_out(engine.as_ref(), places, ui).or_else(|_| probe::try_out(engine.as_ref(), places, ui));
+            let attempt = || probe::try_out(engine.as_ref(), Some(&client), places, ui);
+            let tried = attempt().or_else(|_| attempt());
             tried.map(|()| facts).map_err(|e| e.message().to_owned())
         });
         memory.keep(&places.cache, &name, &key.0, &answer);

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::client::Client;
 use super::facts::Facts;
-use super::image;
-use super::oci::{self, Attached, Links};
+use super::image::{self, EmptyImage};
+use super::oci::{self, Attached, Behind, Links};
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox, guest};
 use crate::error::{Error, Result};
 use crate::plan::{Overlay, Plan};
@@ -73,8 +73,7 @@ impl Engine for Docker {
             }
         }
         let name = plan.image.clone().unwrap_or_default();
-        // No `image inspect` here: `run --pull=never` says the same, and a call costs 20 ms of every start.
-        if !image_is_known(&self.client, &self.cache, &name) {
+        if !self.client.attempt(&["image", "inspect", "--format", "{{.Id}}", &name]) {
             image::pull(&self.client, &name, ui)?;
         }
         Ok(())
@@ -107,7 +106,7 @@ impl Engine for Docker {
         }
         let ready = oci::finish(command, plan, &self.cache, &links)?;
         created(None)?;
-        Ok(Box::new(Attached::spawn(&self.client, ready, Some(container), Some(links))?))
+        Ok(Box::new(Attached::spawn(&self.client, ready, Behind::Container(container.to_owned()), Some(links))?))
     }
 
     fn is_ready(&self, container: &str) -> bool {
@@ -126,7 +125,9 @@ impl Engine for Docker {
     }
 
     /// Has the daemon give everything below `dir` to the caller.
-    fn reclaim(&self, image: Option<&str>, dir: &Path) -> Result<()> {
+    fn reclaim(&self, dir: &Path) -> Result<()> {
+        // The session's own image may be gone by now.
+        let image = EmptyImage::import(&self.client)?;
         let links = Links::new(dir)?;
         let source = links.in_session(dir, dir);
         let mut args: Vec<String> =
@@ -138,31 +139,13 @@ impl Engine for Docker {
         args.push(format!("--mount=type=bind,src={source},dst=/.cowbox/session"));
         args.extend(["--mount".into(), oci::guest_mount(&self.cache, &links)?]);
         args.extend(["--entrypoint".into(), guest::INSIDE.into()]);
-        args.push(image.unwrap_or_default().to_owned());
+        args.push(image.name().to_owned());
         let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
         args.extend(["give".into(), uid.to_string(), gid.to_string(), "/.cowbox/session".into()]);
-        self.client.capture(&args).map_err(|e| {
+        self.client.capture_slowly(&args).map_err(|e| {
             Error::new(format!("the docker daemon could not hand the session's files over: {}", e.message()))
-                .hint("is the session's image still here? `cowbox doctor` checks the daemon")
+                .hint("`cowbox doctor` checks the daemon")
         })?;
         Ok(())
     }
-}
-
-/// Whether an image is here. A yes is kept per name for a minute's worth of starts: docker itself
-/// checks again on `run`, so that a wrong yes costs nothing but a plainer message.
-fn image_is_known(client: &Client, cache: &Path, name: &str) -> bool {
-    let path = cache.join("docker-images.json");
-    let mut known: std::collections::BTreeMap<String, u64> =
-        std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-    let now = crate::session::record::now();
-    if known.get(name).is_some_and(|seen| now.saturating_sub(*seen) < 600_000) {
-        return true;
-    }
-    let here = client.attempt(&["image", "inspect", "--format", "{{.Id}}", name]);
-    if here {
-        known.insert(name.to_owned(), now);
-        let _ = super::detect::write_cache(&path, &known);
-    }
-    here
 }

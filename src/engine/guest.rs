@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, show};
 
 /// Where it is mounted inside.
 pub const INSIDE: &str = "/.cowbox/guest";
@@ -30,7 +30,10 @@ pub fn path(cache: &Path) -> Result<PathBuf> {
         // Closed before it is used: an open writer would make exec fail with "text file busy".
         temp.into_temp_path().persist(&file).map_err(|e| e.error)
     };
-    write()
-        .map_err(|e| Error::io("write", &file, e).hint("set COWBOX_CACHE_DIR to a directory that you can write to"))?;
+    write().map_err(|e| {
+        let why = crate::error::reason(&e);
+        let next = "set COWBOX_CACHE_DIR to a directory that you can write to";
+        Error::new(format!("cannot write {}: {why}; {next}", show(&file)))
+    })?;
     Ok(file)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -181,4 +182,67 @@ pub fn pull(client: &Client, name: &str, ui: &Ui) -> Result<()> {
     let last = said.lines().rfind(|l| !l.trim().is_empty()).unwrap_or_default();
     let last = last.trim().trim_start_matches("Error: ");
     Err(missing(&format!(": {}", sanitize::text(&last.chars().take(300).collect::<String>()))))
+}
+
+/// An image with nothing in it: the helper needs nothing. Dropped, it is removed again.
+#[derive(Debug)]
+pub struct EmptyImage {
+    client: Client,
+    name: String,
+}
+
+impl EmptyImage {
+    /// Makes it, under a name of its own.
+    pub fn import(client: &Client) -> Result<Self> {
+        let engine = client.program().display();
+        let failed = |why: String| Error::new(format!("{engine} cannot import an image: {why}"));
+        // Two first starts at the same time must not take it away from each other.
+        let name = format!("localhost/cowbox-probe:{}", std::process::id());
+        let mut command = client.command();
+        command.args(["import", "-", &name]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|e| failed(crate::error::reason(&e)))?;
+        if let Some(mut input) = child.stdin.take() {
+            let _ = input.write_all(&archive());
+        }
+        let output = child.wait_with_output().map_err(|e| failed(crate::error::reason(&e)))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let last = said.lines().last().unwrap_or_default().trim_start_matches("Error: ").to_owned();
+            return Err(failed(crate::ui::sanitize::text(&last)));
+        }
+        Ok(Self { client: client.clone(), name })
+    }
+}
+
+impl EmptyImage {
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Drop for EmptyImage {
+    fn drop(&mut self) {
+        self.client.attempt(&["rmi", "--force", &self.name]);
+    }
+}
+
+/// A tar with one empty directory, `workspace`: an engine wants at least one entry.
+fn archive() -> Vec<u8> {
+    let mut header = [0u8; 512];
+    let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);
+    put(0, b"workspace/");
+    put(100, b"0000755\0");
+    put(108, b"0000000\0");
+    put(116, b"0000000\0");
+    put(124, b"00000000000\0");
+    put(136, b"00000000000\0");
+    put(148, b"        ");
+    put(156, b"5");
+    put(257, b"ustar\x0000");
+    let sum: u32 = header.iter().map(|b| u32::from(*b)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    let mut tar = header.to_vec();
+    tar.resize(512 * 4, 0);
+    tar
 }

@@ -100,9 +100,9 @@ pub trait Engine {
     /// Ends whatever is left of a sandbox whose supervisor died. Nothing left is fine.
     fn sweep(&self, record: &Record) -> Result<()>;
 
-    /// Hands files below `dir` that a daemon wrote under other ids to the user. `image` is one that is
-    /// here. Ids of the user's own range need no such help (`layer::access`).
-    fn reclaim(&self, image: Option<&str>, dir: &Path) -> Result<()>;
+    /// Hands files below `dir` that a daemon wrote under other ids to the user. Ids of the user's own
+    /// range need no such help (`layer::access`).
+    fn reclaim(&self, dir: &Path) -> Result<()>;
 }
 
 /// A sandbox, or a command in one, that is running.

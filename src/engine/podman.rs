@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::client::Client;
 use super::facts::Facts;
 use super::image::{Identity, Images};
-use super::oci::{self, Attached, Links};
+use super::oci::{self, Attached, Behind, Links};
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox};
 use crate::error::{Error, Result};
 use crate::plan::{Overlay, Plan};
@@ -185,7 +185,7 @@ impl Engine for Podman {
         }
         let ready = oci::finish(command, plan, &self.cache, &links)?;
         created(None)?;
-        let attached = Attached::spawn(&self.client, ready, Some(container), Some(links))?;
+        let attached = Attached::spawn(&self.client, ready, Behind::Container(container.to_owned()), Some(links))?;
         Ok(match volumes {
             Some(volumes) => Box::new(WithVolumes { attached, _volumes: volumes }),
             None => Box::new(attached),
@@ -210,7 +210,7 @@ impl Engine for Podman {
         Ok(())
     }
 
-    fn reclaim(&self, _image: Option<&str>, _dir: &Path) -> Result<()> {
+    fn reclaim(&self, _dir: &Path) -> Result<()> {
         Ok(())
     }
 }

@@ -2,13 +2,12 @@
 //! in it, and a look whether the repo stayed as it was.
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use super::client::Client;
-use super::{Engine, Kind, guest};
+use super::image::EmptyImage;
+use super::{Engine, guest};
 use crate::error::{Error, Result, show};
 use crate::layer::create;
 use crate::layer::filesystem::{self, CANNOT_HOLD};
@@ -24,8 +23,8 @@ use crate::ui::Ui;
 /// Where the helper stands in a native trial: the cache may lie in a place that native covers.
 const NATIVE_GUEST: &str = "/run/.cowbox-guest";
 
-/// Tries `engine` with its layers where sessions have theirs. `Ok` means: it ran, the overlay works, the repo is whole.
-pub fn try_out(engine: &dyn Engine, places: &Places, ui: &Ui) -> Result<()> {
+/// Tries `engine`, which `client` belongs to, with its layers where sessions have theirs. `Ok` means: it ran, the overlay works, the repo is whole.
+pub fn try_out(engine: &dyn Engine, client: Option<&Client>, places: &Places, ui: &Ui) -> Result<()> {
     let (state, cache) = (&places.state, &places.cache);
     fs::create_dir_all(state).map_err(|e| Error::io("create", state, e))?;
     let scratch = tempfile::Builder::new()
@@ -40,12 +39,8 @@ pub fn try_out(engine: &dyn Engine, places: &Places, ui: &Ui) -> Result<()> {
     }
     fs::write(repo.join("lower"), "x").map_err(|e| Error::io("write", &repo, e))?;
 
-    let kind = engine.record().kind;
-    let image = match kind {
-        Kind::Native => None,
-        Kind::Podman | Kind::Docker => Some(Image::import(kind)?),
-    };
-    let name = image.as_ref().map(|image| image.name.clone());
+    let image = client.map(EmptyImage::import).transpose()?;
+    let name = image.as_ref().map(|image| image.name().to_owned());
     let mut plan = plan(name, &repo, &session_dir, cache)?;
     let ran = run(engine, &mut plan, ui);
     let kept = check(&repo, &session_dir);
@@ -54,7 +49,7 @@ pub fn try_out(engine: &dyn Engine, places: &Places, ui: &Ui) -> Result<()> {
         if crate::layer::remove::tree(&session_dir).is_ok() {
             break;
         }
-        let _ = engine.reclaim(plan.image.as_deref(), &session_dir);
+        let _ = engine.reclaim(&session_dir);
     }
     let _ = super::native::remove_home_layer(&session_dir);
     drop(image);
@@ -136,60 +131,4 @@ fn check(repo: &Path, session_dir: &Path) -> Result<()> {
         return Err(Error::new("what the sandbox wrote did not arrive in its layer"));
     }
     Ok(())
-}
-
-/// An image with nothing in it: the helper needs nothing. Dropped, it is removed again.
-struct Image {
-    client: Client,
-    name: String,
-}
-
-impl Image {
-    fn import(kind: Kind) -> Result<Self> {
-        let client = Client::find(&kind.to_string())
-            .or_else(|| Client::find("docker"))
-            .ok_or_else(|| Error::new(format!("{kind} is not installed")))?;
-        let failed = |why: String| Error::new(format!("{kind} cannot import an image: {why}"));
-        // Two first starts at the same time must not take it away from each other.
-        let name = format!("localhost/cowbox-probe:{}", std::process::id());
-        let mut command = client.command();
-        command.args(["import", "-", &name]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|e| failed(crate::error::reason(&e)))?;
-        if let Some(mut input) = child.stdin.take() {
-            let _ = input.write_all(&archive());
-        }
-        let output = child.wait_with_output().map_err(|e| failed(crate::error::reason(&e)))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            let last = said.lines().last().unwrap_or_default().trim_start_matches("Error: ").to_owned();
-            return Err(failed(crate::ui::sanitize::text(&last)));
-        }
-        Ok(Self { client, name })
-    }
-}
-
-impl Drop for Image {
-    fn drop(&mut self) {
-        self.client.attempt(&["rmi", "--force", &self.name]);
-    }
-}
-
-/// A tar with one empty directory, `workspace`: an engine wants at least one entry.
-fn archive() -> Vec<u8> {
-    let mut header = [0u8; 512];
-    let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);
-    put(0, b"workspace/");
-    put(100, b"0000755\0");
-    put(108, b"0000000\0");
-    put(116, b"0000000\0");
-    put(124, b"00000000000\0");
-    put(136, b"00000000000\0");
-    put(148, b"        ");
-    put(156, b"5");
-    put(257, b"ustar\x0000");
-    let sum: u32 = header.iter().map(|b| u32::from(*b)).sum();
-    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    let mut tar = header.to_vec();
-    tar.resize(512 * 4, 0);
-    tar
 }

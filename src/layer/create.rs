@@ -11,8 +11,8 @@ pub fn layers(overlay: &Overlay) -> Result<()> {
     for dir in [&overlay.upper, &overlay.work] {
         fs::create_dir_all(dir).map_err(|e| Error::io("create", dir, e))?;
     }
-    // The kernel's mark that an earlier volatile mount was not synced; it refuses a new mount over it.
-    let _ = crate::layer::remove::tree(&overlay.work.join("work/incompat"));
+    // An earlier volatile mount left a mark in here, and the kernel refuses a new mount over it.
+    let _ = crate::layer::remove::tree(&overlay.work.join("work"));
     let failed = |e: std::io::Error| Error::io("prepare", &overlay.upper, e);
     let lower = fs::metadata(&overlay.lower).map_err(|e| Error::io("read", &overlay.lower, e))?;
     fs::set_permissions(&overlay.upper, lower.permissions()).map_err(failed)?;

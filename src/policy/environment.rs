@@ -37,8 +37,13 @@ impl Environment {
                 Some(at) => (&bytes[..at], Some(OsString::from_vec(bytes[at + 1..].to_vec()))),
                 None => (bytes, None),
             };
-            if name.is_empty() || name.contains(&0) {
-                return Err(Error::new("--env needs a name, as in KEY or KEY=VALUE"));
+            // podman takes a `*` for a pattern and would pass on whatever fits.
+            if name.is_empty() || name.iter().any(|b| b.is_ascii_control() || matches!(b, b'*' | b' ')) {
+                return Err(Error::new(format!(
+                    "`{}` is not the name of a variable",
+                    crate::ui::sanitize::bytes(name)
+                ))
+                .hint("write --env KEY or --env KEY=VALUE"));
             }
             let name = OsStr::from_bytes(name).to_owned();
             // A name that is not set is not an error: `--env TOKEN` in a script that may lack it.

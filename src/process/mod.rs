@@ -1,5 +1,6 @@
 //! Children: who gets which signal, how long they may take, and how they ended.
 
+pub mod capture;
 pub mod relay;
 pub mod supervise;
 

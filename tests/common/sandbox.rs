@@ -284,12 +284,17 @@ impl Sandbox {
     /// Asserts that no container, mount or process is left, after a moment for the engine.
     #[track_caller]
     pub fn check_leftovers(&self) {
+        let found = self.lasting_leftovers();
+        assert!(found.is_empty(), "left behind:\n{}", found.join("\n"));
+    }
+
+    fn lasting_leftovers(&self) -> Vec<String> {
         let mut found = Vec::new();
-        let clean = within(SETTLE, || {
+        within(SETTLE, || {
             found = self.leftovers();
             found.is_empty().then_some(())
         });
-        assert!(clean.is_some(), "left behind:\n{}", found.join("\n"));
+        found
     }
 
     /// Every session goes the way that users have: layers of root's or of sub-ids included.
@@ -365,8 +370,12 @@ impl Drop for Sandbox {
         if self.before.borrow().is_none() {
             return;
         }
+        let left = self.lasting_leftovers();
+        if !left.is_empty() {
+            self.clear_away();
+            panic!("left behind:\n{}", left.join("\n"));
+        }
         self.check_repo();
-        self.check_leftovers();
         let problems = self.discard_all();
         self.check_repo();
         assert!(problems.is_empty(), "{}", problems.join("\n"));

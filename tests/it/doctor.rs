@@ -186,10 +186,10 @@ fn closed_user_namespaces_are_named_with_what_opens_them(engine: Engine) {
 /// `/etc/subuid` is empty for this cowbox, which is an ordinary user all the same.
 fn without_sub_ids_a_single_id_is_mapped_and_doctor_says_so(engine: Engine) {
     let sandbox = Sandbox::new(engine);
-    let programs = Programs::new(&sandbox).script("unshare", "exec unshare \"$@\"");
+    let programs = Programs::new(&sandbox);
     let without = |cowbox: Cowbox| {
         let script = "mount --bind /dev/null /etc/subuid; mount --bind /dev/null /etc/subgid\n\
-                      set -- unshare --user --map-user=1234 --map-group=1234 \"$@\"";
+                      set -- /usr/bin/unshare --user --map-user=1234 --map-group=1234 \"$@\"";
         in_namespace(cowbox, &format!("{script}\n{}", only(&programs)))
     };
     let report = without(sandbox.cowbox(&["doctor", "--json"])).output().json();

@@ -5,15 +5,23 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod background;
+mod bad_input;
 mod changes;
 mod discard;
 mod doctor;
 mod engines;
+mod environment;
 mod exit_codes;
 mod flow;
 mod host;
 mod housekeeping;
+mod limits;
+mod mounts;
+mod network;
 mod repo_shapes;
+mod resume;
+mod run_options;
 mod sessions;
 mod signals;
 mod streams;

@@ -106,7 +106,7 @@ impl Engine for Native {
         Ok(())
     }
 
-    fn reclaim(&self, _image: Option<&str>, _dir: &Path) -> Result<()> {
+    fn reclaim(&self, _dir: &Path) -> Result<()> {
         Ok(())
     }
 }

@@ -157,8 +157,9 @@ impl Home {
                 work: layer.join("work"),
                 volatile: true,
             };
-            if let Ok(tree) = overlay_mount(&overlay) {
-                return Ok(tree);
+            // Only where it can never work is memory used instead: what was kept must be seen again.
+            if filesystem::unfit(layer).is_none() {
+                return overlay_mount(&overlay);
             }
         }
         // In memory: a tmpfs that hangs in /tmp for a moment, until /tmp itself is covered.

@@ -9,7 +9,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, WaitStatus, waitid};
 use super::Ready;
 use super::links::Links;
 use crate::engine::client::Client;
-use crate::engine::{Sandbox, plain_exit_code};
+use crate::engine::{Sandbox, guest, plain_exit_code};
 use crate::error::{Error, Result, reason};
 use crate::sys;
 
@@ -17,20 +17,33 @@ use crate::sys;
 pub struct Attached {
     client: Client,
     child: Child,
-    /// The container to end with it; `None` for an `exec`.
-    container: Option<String>,
+    behind: Behind,
     _links: Option<Links>,
 }
 
+/// What stands behind a client.
+#[derive(Debug)]
+pub enum Behind {
+    /// A container, which is to end with it.
+    Container(String),
+    /// A command in one, which the helper finds by its token.
+    Command {
+        /// Its container.
+        container: String,
+        /// What it is known by.
+        token: String,
+    },
+}
+
 impl Attached {
-    /// Starts the client. It ends with us, and its container with it.
-    pub fn spawn(client: &Client, mut ready: Ready, container: Option<&str>, links: Option<Links>) -> Result<Self> {
+    /// Starts the client. It ends with us, and what is behind it too.
+    pub fn spawn(client: &Client, mut ready: Ready, behind: Behind, links: Option<Links>) -> Result<Self> {
         let command = &mut ready.command;
         sys::process::die_with_parent(command, rustix::process::Signal::TERM);
         let child = command
             .spawn()
             .map_err(|e| Error::new(format!("cannot run {}: {}", client.program().display(), reason(&e))))?;
-        Ok(Self { client: client.clone(), child, container: container.map(str::to_owned), _links: links })
+        Ok(Self { client: client.clone(), child, behind, _links: links })
     }
 
     /// Whether the client has ended; it stays to be waited for.
@@ -42,6 +55,17 @@ impl Attached {
     fn to_client(&self, signal: Signal) {
         let _ = kill(nix::unistd::Pid::from_raw(self.child.id() as i32), signal);
     }
+
+    /// One attempt at a signal, past the client.
+    fn try_signal(&self, signal: Signal) -> bool {
+        match &self.behind {
+            Behind::Container(name) => self.client.attempt(&["kill", "--signal", signal.as_str(), name]),
+            Behind::Command { container, token } => {
+                let number = (signal as i32).to_string();
+                self.client.attempt(&["exec", container, guest::INSIDE, "kill", token, &number])
+            }
+        }
+    }
 }
 
 impl Sandbox for Attached {
@@ -49,46 +73,48 @@ impl Sandbox for Attached {
         Pid::from_child(&self.child)
     }
 
+    /// Not through the client: with a terminal, or for an `exec`, it passes nothing on; and before
+    /// its container runs it dies of it and leaves the engine to finish what it was asked for.
     fn signal(&mut self, signal: Signal) {
-        match &self.container {
-            // Not through the client: with a terminal it passes nothing on, and before its container
-            // runs it dies of it and leaves the engine to finish what it was asked for.
-            Some(name) => {
-                let deadline = Instant::now() + Duration::from_secs(5);
-                while !self.client.attempt(&["kill", "--signal", signal.as_str(), name]) {
-                    if self.has_ended() {
-                        return;
-                    }
-                    if Instant::now() > deadline {
-                        return self.to_client(signal);
-                    }
-                    std::thread::sleep(Duration::from_millis(50));
-                }
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while !self.try_signal(signal) {
+            if self.has_ended() {
+                return;
             }
-            None => self.to_client(signal),
+            if Instant::now() > deadline {
+                return self.to_client(signal);
+            }
+            std::thread::sleep(Duration::from_millis(50));
         }
     }
 
     fn kill(&mut self) {
-        if let Some(name) = &self.container {
-            remove(&self.client, name);
-        }
-        self.to_client(Signal::SIGKILL);
-        // Again: the engine may still be creating what the client asked for.
-        if let Some(name) = &self.container {
-            for _ in 0..3 {
-                std::thread::sleep(Duration::from_millis(100));
+        match &self.behind {
+            Behind::Command { .. } => {
+                self.try_signal(Signal::SIGKILL);
+                self.to_client(Signal::SIGKILL);
+            }
+            Behind::Container(name) => {
                 remove(&self.client, name);
+                self.to_client(Signal::SIGKILL);
+                // Again: the engine may still be creating what the client asked for.
+                for _ in 0..3 {
+                    std::thread::sleep(Duration::from_millis(100));
+                    remove(&self.client, name);
+                }
             }
         }
     }
 
     fn exit_code(&mut self, status: WaitStatus) -> Result<u8> {
         // A client that was killed, or whose reader went away, leaves its container running.
-        if let Some(name) = &self.container
-            && (status.terminating_signal().is_some() || reader_is_gone())
-        {
-            remove(&self.client, name);
+        if status.terminating_signal().is_some() || reader_is_gone() {
+            match &self.behind {
+                Behind::Container(name) => remove(&self.client, name),
+                Behind::Command { .. } => {
+                    self.try_signal(Signal::SIGKILL);
+                }
+            }
         }
         Ok(plain_exit_code(status))
     }

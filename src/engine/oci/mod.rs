@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-pub use attached::{Attached, remove};
+pub use attached::{Attached, Behind, remove};
 pub use links::Links;
 use variables::Variables;
 
@@ -88,10 +88,11 @@ pub fn add_policy(command: &mut Command, plan: &Plan) {
 }
 
 /// The helper's arguments. It enters the directory itself: engines would create a missing one.
-fn add_command(client: &mut Command, workdir: &Path, terminal: bool, command: &[OsString]) {
+fn add_command(client: &mut Command, workdir: &Path, terminal: bool, token: &str, command: &[OsString]) {
     let size = rustix::termios::tcgetwinsize(rustix::stdio::stdin()).ok().filter(|_| terminal);
     let (rows, columns) = size.map_or((0, 0), |size| (size.ws_row, size.ws_col));
-    client.arg("init").arg(workdir).args([rows.to_string(), columns.to_string()]).args(command_or_shell(command));
+    client.arg("init").arg(workdir).args([&rows.to_string(), &columns.to_string(), token]);
+    client.args(command_or_shell(command));
 }
 
 /// A client's command, with what it needs open until it has been started.
@@ -114,7 +115,7 @@ pub fn finish(mut command: Command, plan: &Plan, cache: &Path, links: &Links) ->
     let variables = Variables::new(&plan.env)?;
     variables.add_to(&mut command);
     command.args(["--workdir", "/", "--entrypoint", guest::INSIDE]).arg(plan.image.as_deref().unwrap_or_default());
-    add_command(&mut command, &plan.workdir, plan.terminal, &plan.command);
+    add_command(&mut command, &plan.workdir, plan.terminal, "-", &plan.command);
     redirect(&mut command, plan)?;
     Ok(Ready { command, _variables: variables })
 }
@@ -149,9 +150,10 @@ pub fn exec(client: &Client, record: &Record, spec: &ExecSpec<'_>, detach_keys: 
     command.args(["--workdir", "/"]);
     variables.add_to(&mut command);
     command.arg(&container).arg(guest::INSIDE);
-    add_command(&mut command, &record.policy.workdir.0, spec.terminal, spec.command);
+    let token = crate::session::SessionId::new().to_string();
+    add_command(&mut command, &record.policy.workdir.0, spec.terminal, &token, spec.command);
     let ready = Ready { command, _variables: variables };
-    Ok(Box::new(Attached::spawn(client, ready, None, None)?))
+    Ok(Box::new(Attached::spawn(client, ready, Behind::Command { container, token }, None)?))
 }
 
 /// Whether a container runs: an attached client says nothing when it does.
