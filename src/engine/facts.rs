@@ -13,6 +13,8 @@ pub struct Facts {
     pub graph_root: Option<String>,
     /// Whether `--memory` and the like are enforced.
     pub limits: bool,
+    /// The socket of docker's daemon.
+    pub socket: Option<String>,
 }
 
 /// Why an engine is not used: one line.
@@ -71,7 +73,7 @@ pub fn parse_podman_info(text: &str) -> Result<Facts, Unusable> {
     let controllers = info.host.cgroup_controllers.unwrap_or_default();
     let delegated = ["memory", "pids", "cpu"].iter().all(|c| controllers.iter().any(|have| have == c));
     let limits = if rootless { info.host.cgroup_version == "v2" && delegated } else { true };
-    Ok(Facts { version: info.version.version, rootless, graph_root: Some(store.graph_root), limits })
+    Ok(Facts { version: info.version.version, rootless, graph_root: Some(store.graph_root), limits, socket: None })
 }
 
 /// Reads `docker version --format '{{json .}}'` together with the endpoint that the client uses.
@@ -106,7 +108,13 @@ pub fn parse_docker_version(text: &str, endpoint: &str) -> Result<Facts, Unusabl
     if is("Podman") {
         return Err(SHIM.into());
     }
-    Ok(Facts { version: server.version, rootless: is("rootlesskit"), graph_root: None, limits: true })
+    Ok(Facts {
+        version: server.version,
+        rootless: is("rootlesskit"),
+        graph_root: None,
+        limits: true,
+        socket: endpoint.strip_prefix("unix://").map(str::to_owned),
+    })
 }
 
 /// Refuses a daemon that is elsewhere: an overlay over a path of this machine cannot work there.
