@@ -3,7 +3,7 @@
 mod run;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -91,6 +91,24 @@ pub enum Verb {
     Doctor(DoctorArgs),
     /// Free space: discarded sessions and leftovers, never unapplied work
     Gc(GcArgs),
+}
+
+impl Verb {
+    /// What `-C` says.
+    pub fn directory(&self) -> Option<&Path> {
+        let repo = match self {
+            Verb::Run(args) => &args.repo,
+            Verb::Diff(args) => &args.repo,
+            Verb::Discard(args) => &args.repo,
+            Verb::Ls(args) => &args.repo,
+            Verb::Show(args) => &args.repo,
+            Verb::Exec(args) => &args.repo,
+            Verb::Shell(args) => &args.repo,
+            Verb::Stop(args) => &args.repo,
+            Verb::Doctor(_) | Verb::Gc(_) => return None,
+        };
+        repo.directory.as_deref()
+    }
 }
 
 /// Which repository a verb works on.

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::changes::{self, ChangeSet};
-use crate::cli::RepoArgs;
 use crate::engine::{self, Engine};
 use crate::error::{Error, Result, reason, show};
 use crate::layer::access;
@@ -27,23 +26,18 @@ impl<'a> Context<'a> {
         Ok(Self { places, store, ui })
     }
 
-    /// The repo that the user stands in or names.
-    pub fn repo(&self, args: &RepoArgs) -> Result<Repo> {
-        let start = match &args.directory {
-            Some(dir) => dir.clone(),
-            None => {
-                std::env::current_dir().map_err(|e| Error::new(format!("cannot tell where we are: {}", reason(&e))))?
-            }
-        };
-        Repo::find(&start)
+    /// The repo that the user stands in; `-C` has been followed by now.
+    pub fn repo(&self) -> Result<Repo> {
+        let here = std::env::current_dir();
+        Repo::find(&here.map_err(|e| Error::new(format!("cannot tell where we are: {}", reason(&e))))?)
     }
 
     /// The session that was asked for, in its true state.
-    pub fn session(&self, wanted: Option<&str>, args: &RepoArgs) -> Result<Session> {
+    pub fn session(&self, wanted: Option<&str>) -> Result<Session> {
         // With a name the repo does not matter, and it may not even exist any more.
         let root = match wanted {
             Some(_) => PathBuf::new(),
-            None => self.repo(args)?.root,
+            None => self.repo()?.root,
         };
         let mut session = select::find(&self.store, wanted, &root, self.ui)?;
         self.reconcile(&mut session)?;

@@ -11,7 +11,7 @@ use crate::ui::Ui;
 /// Runs the verb.
 pub fn diff(args: DiffArgs, ui: &Ui) -> Result<u8> {
     let context = Context::new(ui)?;
-    let session = context.session(args.session.as_deref(), &args.repo)?;
+    let session = context.session(args.session.as_deref())?;
     session.record.state.allow(Action::Read, session.name())?;
     if session.record.state == State::Running {
         ui.say(&format!("session {} is running; this is what it has changed so far", session.name()));

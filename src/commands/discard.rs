@@ -9,7 +9,7 @@ use crate::ui::{Ui, ask};
 /// Runs the verb.
 pub fn discard(args: DiscardArgs, ui: &Ui) -> Result<u8> {
     let context = Context::new(ui)?;
-    let mut session = context.session(args.session.as_deref(), &args.repo)?;
+    let mut session = context.session(args.session.as_deref())?;
     session.record.state.allow(Action::Discard, session.name())?;
     let _lock = context.lock(&session)?;
     // Somebody may have resumed it between our look and our lock.

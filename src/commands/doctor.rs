@@ -104,6 +104,7 @@ fn fix(kind: Kind, why: &str) -> String {
         _ if has(CANNOT_HOLD) || has("refuses an overlay") => {
             "set COWBOX_STATE_DIR to a directory on ext4, xfs, btrfs or tmpfs".into()
         }
+        _ if has("cannot create") => "set COWBOX_STATE_DIR to a directory that you can write to".into(),
         _ if has("where this repository is not") => {
             "unset DOCKER_HOST, CONTAINER_HOST, or `docker context use default`".into()
         }

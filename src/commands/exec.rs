@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::context::Context;
-use crate::cli::{ExecArgs, RepoArgs, ShellArgs};
+use crate::cli::{ExecArgs, ShellArgs};
 use crate::engine::{ExecSpec, Kind};
 use crate::error::Result;
 use crate::policy::environment::Environment;
@@ -13,17 +13,17 @@ use crate::ui::Ui;
 
 /// Runs `exec`.
 pub fn exec(args: ExecArgs, ui: &Ui) -> Result<u8> {
-    enter(Some(&args.session), &args.repo, &args.command, ui)
+    enter(Some(&args.session), &args.command, ui)
 }
 
 /// Runs `shell`.
 pub fn shell(args: ShellArgs, ui: &Ui) -> Result<u8> {
-    enter(args.session.as_deref(), &args.repo, &[], ui)
+    enter(args.session.as_deref(), &[], ui)
 }
 
-fn enter(wanted: Option<&str>, repo: &RepoArgs, command: &[OsString], ui: &Ui) -> Result<u8> {
+fn enter(wanted: Option<&str>, command: &[OsString], ui: &Ui) -> Result<u8> {
     let context = Context::new(ui)?;
-    let session = context.session(wanted, repo)?;
+    let session = context.session(wanted)?;
     session.record.state.allow(Action::Enter, session.name())?;
     let native = session.record.engine.kind == Kind::Native;
     let env = Environment::build(std::env::vars_os(), native, &[])?;

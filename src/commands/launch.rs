@@ -11,7 +11,8 @@ use rustix::process::{WaitId, WaitIdOptions, waitid};
 use rustix::thread::UnshareFlags;
 
 use super::context::Context;
-use super::{run, show};
+use super::report::Report;
+use super::run;
 use crate::engine::{Engine, Sandbox};
 use crate::error::{Error, Kind, Result, reason};
 use crate::layer::{Encoding, create};
@@ -33,7 +34,7 @@ pub struct Launch<'a> {
     pub why: &'a str,
     pub name: String,
     pub timeout: Option<Duration>,
-    pub report: Option<&'a Path>,
+    pub report: Option<&'a Report>,
 }
 
 /// A session whose command has ended; still locked.
@@ -75,8 +76,8 @@ impl Launch<'_> {
         let _ = rustix::process::setsid();
         match self.go(plan, resumed, Some(&mut parent)) {
             Ok(finished) => {
-                if let Some(path) = self.report.filter(|p| *p != Path::new("-")) {
-                    let _ = show::write_report(self.context.ui, &finished.session, path);
+                if let Some(report) = self.report.filter(|report| !report.is_stdout()) {
+                    let _ = report.write(&finished.session, self.context.ui);
                 }
                 finished.code
             }
@@ -101,7 +102,7 @@ impl Launch<'_> {
                     .ui
                     .say(&format!("running in the background · `cowbox shell {name}`, `cowbox stop {name}`"));
                 match self.report {
-                    Some(path) => show::write_report(self.context.ui, &session, path)?,
+                    Some(report) => report.write(&session, self.context.ui)?,
                     None => self.context.ui.data(format!("{id}\n").as_bytes())?,
                 }
                 Ok(0)
@@ -295,9 +296,11 @@ fn make_layers(plan: &Plan) -> Result<()> {
     }
     let config = plan.gitdir.as_ref().and_then(|git| git.config.as_ref());
     if let (Some(config), Some(overlay)) = (config, overlays.get(1)) {
+        // In a resumed session this place is the sandbox's own: nothing there is followed or replaced.
         let path = overlay.upper.join("config");
-        if !path.exists() {
-            fs::write(&path, config).map_err(|e| Error::io("write", &path, e))?;
+        match File::options().write(true).create_new(true).open(&path) {
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            opened => opened.and_then(|mut file| file.write_all(config)).map_err(|e| Error::io("write", &path, e))?,
         }
     }
     Ok(())

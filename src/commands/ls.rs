@@ -19,7 +19,7 @@ struct Listing {
 /// Runs the verb.
 pub fn ls(args: LsArgs, ui: &Ui) -> Result<u8> {
     let context = Context::new(ui)?;
-    let root = if args.all { None } else { Some(context.repo(&args.repo)?.root) };
+    let root = if args.all { None } else { Some(context.repo()?.root) };
     let mut found: Vec<Session> = Vec::new();
     for entry in context.store.newest_first()? {
         match entry {

@@ -8,6 +8,7 @@ mod exec;
 mod gc;
 mod launch;
 mod ls;
+mod report;
 mod run;
 mod show;
 mod stop;
@@ -18,6 +19,12 @@ use crate::ui::Ui;
 
 /// Runs the verb; the exit code of the process.
 pub fn dispatch(cli: Cli, ui: &Ui) -> Result<u8> {
+    let runs = matches!(cli.verb, Verb::Run(_) | Verb::Exec(_) | Verb::Shell(_));
+    // As if started there: the paths of every option are relative to it.
+    if let Some(dir) = cli.verb.directory() {
+        let entered = std::env::set_current_dir(dir).map_err(|e| Error::io("enter", dir, e));
+        entered.map_err(|e| if runs { e.before_start() } else { e })?;
+    }
     match cli.verb {
         Verb::Run(args) => run::run(*args, ui).map_err(Error::before_start),
         Verb::Exec(args) => exec::exec(args, ui).map_err(Error::before_start),

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
+use super::discard;
 use super::launch::{Finished, Launch};
-use super::{discard, show};
+use super::report::Report;
 use crate::cli::{OnExit, RunArgs};
 use crate::engine::{self, Engine, Kind, detect};
 use crate::error::{Error, Result, show as show_path};
@@ -27,7 +28,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     let resumed = resumed_session(&context, &args)?;
     let repo = match &resumed {
         Some(session) => Repo { root: session.record.repo.0.clone(), subdir: PathBuf::new() },
-        None => context.repo(&args.repo)?,
+        None => context.repo()?,
     };
     let own =
         [("COWBOX_STATE_DIR", context.places.state.as_path()), ("COWBOX_CACHE_DIR", context.places.cache.as_path())];
@@ -51,19 +52,20 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     check_mounts(&plan)?;
     chosen.engine.prepare(&mut plan, ui)?;
 
+    let report = args.report.as_deref().map(Report::open).transpose()?;
     let launch = Launch {
         context: &context,
         engine: chosen.engine.as_ref(),
         why: chosen.why,
         name: args.name.clone().unwrap_or_else(|| id::generate_name(&repo.dir_name())),
         timeout: args.timeout,
-        report: args.report.as_deref(),
+        report: report.as_ref(),
     };
     if args.detach {
         return launch.detached(plan, resumed);
     }
     let finished = launch.attached(plan, resumed).inspect_err(|_| detect::forget(&context.places.cache))?;
-    finish(&context, finished, on_exit, args.report.as_deref())
+    finish(&context, finished, on_exit, report.as_ref())
 }
 
 /// What happens with the changes. Refused early: after the command it would be too late.
@@ -83,7 +85,7 @@ fn decide_on_exit(settings: &RunSettings, args: &RunArgs) -> Result<OnExit> {
 
 fn resumed_session(context: &Context<'_>, args: &RunArgs) -> Result<Option<Session>> {
     let Some(wanted) = &args.resume else { return Ok(None) };
-    let session = context.session(Some(wanted), &args.repo)?;
+    let session = context.session(Some(wanted))?;
     session.record.state.allow(Action::Resume, session.name())?;
     let engine = session.record.engine.kind;
     let asked =
@@ -242,7 +244,7 @@ fn check_mounts(plan: &Plan) -> Result<()> {
 }
 
 /// Says what there is, does what `--on-exit` says, and writes the report.
-fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report: Option<&Path>) -> Result<u8> {
+fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report: Option<&Report>) -> Result<u8> {
     let Finished { mut session, lock, code, failure } = finished;
     let name = session.name().to_owned();
     if on_exit == OnExit::Discard {
@@ -258,8 +260,8 @@ fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report: Op
         }
     }
     drop(lock);
-    if let Some(path) = report {
-        show::write_report(context.ui, &session, path)?;
+    if let Some(report) = report {
+        report.write(&session, context.ui)?;
     }
     match failure {
         Some(error) => Err(error),

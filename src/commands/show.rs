@@ -1,12 +1,10 @@
 //! `cowbox show`: one session in full; also the report of `run`.
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use super::context::Context;
 use crate::cli::ShowArgs;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::paths;
 use crate::policy::limits::{Limits, show_size};
 use crate::session::record::{now, rfc3339};
@@ -84,25 +82,13 @@ impl Summary {
 /// Runs the verb.
 pub fn show(args: ShowArgs, ui: &Ui) -> Result<u8> {
     let context = Context::new(ui)?;
-    let session = context.session(args.session.as_deref(), &args.repo)?;
+    let session = context.session(args.session.as_deref())?;
     if args.json {
         ui.json(&Summary::of(&session))?;
         return Ok(0);
     }
     ui.data(text(&session).as_bytes())?;
     Ok(0)
-}
-
-/// Writes the report of `run --report`.
-pub fn write_report(ui: &Ui, session: &Session, path: &Path) -> Result<()> {
-    let summary = Summary::of(session);
-    if path == Path::new("-") {
-        return ui.json(&summary);
-    }
-    let mut text =
-        serde_json::to_vec_pretty(&summary).map_err(|e| Error::new(format!("cannot write the report: {e}")))?;
-    text.push(b'\n');
-    std::fs::write(path, text).map_err(|e| Error::io("write the report to", path, e))
 }
 
 fn text(session: &Session) -> String {

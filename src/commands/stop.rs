@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Runs the verb.
 pub fn stop(args: StopArgs, ui: &Ui) -> Result<u8> {
     let context = Context::new(ui)?;
-    let mut session = context.session(args.session.as_deref(), &args.repo)?;
+    let mut session = context.session(args.session.as_deref())?;
     session.record.state.allow(Action::Stop, session.name())?;
     if let Some(incarnation) = &session.record.incarnation {
         // Whoever supervises it does the stopping: one place that knows how.

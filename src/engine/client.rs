@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result, reason};
 use crate::process::capture;
+use crate::repo::Repo;
 
 /// Far more than any answer takes; less than a person waits.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -21,8 +22,13 @@ impl Client {
     /// Finds a program in the absolute directories of PATH: never one that the repo brings along.
     pub fn find(name: &str) -> Option<Self> {
         let path = std::env::var_os("PATH")?;
+        let repo = std::env::current_dir().ok().and_then(|here| Repo::find(&here).ok());
+        let in_repo = |dir: &Path| {
+            let real = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
+            repo.as_ref().is_some_and(|repo| repo.root.parent().is_some() && real.starts_with(&repo.root))
+        };
         std::env::split_paths(&path)
-            .filter(|dir| dir.is_absolute())
+            .filter(|dir| dir.is_absolute() && !in_repo(dir))
             .map(|dir| dir.join(name))
             .find(|file| is_executable(file))
             .map(|program| Self { program })

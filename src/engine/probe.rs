@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use nix::sys::signal::Signal;
+
 use super::client::Client;
 use super::image::EmptyImage;
 use super::{Engine, guest};
@@ -53,6 +55,14 @@ pub fn try_out(engine: &dyn Engine, client: Option<&Client>, places: &Places, ui
     }
     let _ = super::native::remove_home_layer(&session_dir);
     drop(image);
+    let ran = match ran {
+        // Meant for us, not for the trial.
+        Ok(Some(signal)) => {
+            drop(scratch);
+            crate::sys::signal::die_of(signal)
+        }
+        other => other.map(|_| ()),
+    };
     ran.and(kept).map_err(|error| match filesystem::unfit(state).filter(|_| !error.message().contains(CANNOT_HOLD)) {
         Some(what) => Error::new(format!(
             "{} {CANNOT_HOLD}: it is on {what}. Set COWBOX_STATE_DIR to a directory on ext4, xfs, btrfs or tmpfs ({})",
@@ -92,7 +102,7 @@ fn plan(image: Option<String>, repo: &Path, session_dir: &Path, cache: &Path) ->
     })
 }
 
-fn run(engine: &dyn Engine, plan: &mut Plan, ui: &Ui) -> Result<()> {
+fn run(engine: &dyn Engine, plan: &mut Plan, ui: &Ui) -> Result<Option<Signal>> {
     engine.prepare(plan, ui)?;
     for overlay in plan.overlays() {
         create::layers(&overlay)?;
@@ -101,8 +111,11 @@ fn run(engine: &dyn Engine, plan: &mut Plan, ui: &Ui) -> Result<()> {
     let container = format!("cowbox-probe-{}", std::process::id());
     let mut sandbox = engine.start(plan, &container, &mut |_| Ok(()))?;
     let outcome = supervise::wait(sandbox.as_mut(), &signals, Some(std::time::Duration::from_secs(60)))?;
+    if outcome.ended_by.is_some() {
+        return Ok(outcome.ended_by);
+    }
     match outcome.code {
-        0 => Ok(()),
+        0 => Ok(None),
         10 | 11 => Err(Error::new("the sandbox does not show the repository")),
         12 | 13 => Err(Error::new("the sandbox cannot write to its layer")),
         124 => Err(Error::new("the sandbox did not end within a minute")),

@@ -48,8 +48,8 @@ pub struct Outcome {
     pub code: u8,
     /// Whether `--timeout` ended it.
     pub timed_out: bool,
-    /// Whether we were told to stop it.
-    pub stopped: bool,
+    /// The last signal that was meant to end it, by whoever sent it.
+    pub ended_by: Option<Signal>,
 }
 
 /// Starts to collect signals. To be done before the sandbox exists, so that none is lost.
@@ -61,7 +61,7 @@ pub fn watch() -> Result<Signals> {
 pub fn wait(sandbox: &mut dyn Sandbox, signals: &Signals, timeout: Option<Duration>) -> Result<Outcome> {
     let now = Instant::now();
     let deadline = timeout.map(|t| (now + t, Stage::Running));
-    let mut watch = Watch { started: now, deadline, timed_out: false, stopped: false };
+    let mut watch = Watch { started: now, deadline, timed_out: false, stopped: false, ended_by: None };
     loop {
         if let Some(status) = ended(sandbox)? {
             return watch.outcome(sandbox, status);
@@ -72,14 +72,16 @@ pub fn wait(sandbox: &mut dyn Sandbox, signals: &Signals, timeout: Option<Durati
             relay.pump(readable);
         }
         while let Ok(Some(arrived)) = signals.next() {
+            if matches!(arrived.signal, Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTERM | Signal::SIGHUP) {
+                watch.ended_by = Some(arrived.signal);
+            }
             match arrived.signal {
                 Signal::SIGCHLD => {}
                 Signal::SIGTERM | Signal::SIGHUP => watch.stop(sandbox),
                 Signal::SIGINT | Signal::SIGQUIT if arrived.from_terminal => {}
                 Signal::SIGWINCH | Signal::SIGCONT => {
                     if let Some(relay) = sandbox.relay() {
-                        relay.resize();
-                        relay.raw();
+                        relay.refresh();
                     }
                 }
                 other => sandbox.signal(other),
@@ -104,6 +106,7 @@ struct Watch {
     deadline: Option<(Instant, Stage)>,
     timed_out: bool,
     stopped: bool,
+    ended_by: Option<Signal>,
 }
 
 impl Watch {
@@ -114,7 +117,10 @@ impl Watch {
         let mut fds = vec![PollFd::new(signals, PollFlags::IN)];
         fds.extend(relay.map(Relay::poll_fds).unwrap_or_default());
         match poll(&mut fds, left.as_ref()) {
-            Ok(_) => Ok(fds.get(2).is_some_and(|stdin| !stdin.revents().is_empty())),
+            Ok(_) => {
+                let wanted = relay.is_some_and(Relay::wants_input);
+                Ok(wanted && fds.last().is_some_and(|stdin| !stdin.revents().is_empty()))
+            }
             Err(rustix::io::Errno::INTR) => Ok(false),
             Err(e) => Err(Error::new(format!("cannot wait for the command: {}", reason(&e.into())))),
         }
@@ -163,7 +169,7 @@ impl Watch {
     fn outcome(self, sandbox: &mut dyn Sandbox, status: WaitStatus) -> Result<Outcome> {
         let code = sandbox.exit_code(status);
         let code = if self.timed_out { Kind::Timeout.exit_code() } else { code? };
-        Ok(Outcome { code, timed_out: self.timed_out, stopped: self.stopped })
+        Ok(Outcome { code, timed_out: self.timed_out, ended_by: self.ended_by })
     }
 }
 

@@ -34,10 +34,25 @@ pub fn elsewhere(root: &Path) -> Option<Elsewhere> {
         Ok(text) => gitdir.join(OsStr::from_bytes(text.trim_ascii_end())).canonicalize().ok()?,
         Err(_) => gitdir.clone(),
     };
-    // Anything may be named there: only what really is a gitdir is shown inside.
+    // `.git` is a file of the repo and may name anything. Only a gitdir that names this working tree
+    // in turn is shown inside.
     let is_gitdir = common.join("HEAD").exists() && common.join("objects").is_dir();
     let outside = !common.starts_with(root) && !root.starts_with(&common);
-    (is_gitdir && outside).then_some(Elsewhere { pointer, gitdir, common })
+    (is_gitdir && outside && points_back(&gitdir, root)).then_some(Elsewhere { pointer, gitdir, common })
+}
+
+/// A worktree's gitdir has a file `gitdir` with the way back, a submodule's config a `worktree`.
+fn points_back(gitdir: &Path, root: &Path) -> bool {
+    let back = |text: &[u8]| gitdir.join(OsStr::from_bytes(text.trim_ascii())).canonicalize().ok();
+    if let Ok(text) = fs::read(gitdir.join("gitdir")) {
+        return back(&text) == root.join(".git").canonicalize().ok();
+    }
+    let config = fs::read(gitdir.join("config")).unwrap_or_default();
+    let worktree = config.split(|b| *b == b'\n').find_map(|line| {
+        let (key, value) = line.split_at(line.iter().position(|b| *b == b'=')?);
+        key.trim_ascii().eq_ignore_ascii_case(b"worktree").then(|| value[1..].to_vec())
+    });
+    worktree.is_some_and(|text| back(&text).as_deref() == Some(root))
 }
 
 impl Elsewhere {

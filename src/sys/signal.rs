@@ -64,6 +64,15 @@ pub fn default_sigpipe() {
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
+/// Dies of a signal, as if it had never been caught: the caller's shell must see it.
+pub fn die_of(signal: Signal) -> ! {
+    // SAFETY: a default disposition runs no code of ours.
+    unsafe { libc::signal(signal as i32, libc::SIG_DFL) };
+    unblock_all();
+    let _ = nix::sys::signal::raise(signal);
+    super::process::exit_now(128 + signal as i32)
+}
+
 fn is_ignored(signal: Signal) -> bool {
     // SAFETY: with a null new action sigaction only reads; all-zero is a valid sigaction to fill.
     unsafe {

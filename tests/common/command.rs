@@ -154,11 +154,6 @@ impl Running {
         self.listening.store(false, Ordering::Relaxed);
     }
 
-    /// Closes its stdin.
-    pub fn close_stdin(&mut self) {
-        drop(self.child.stdin.take());
-    }
-
     /// Writes to its stdin while its output is read, then closes it. Whoever does not read is no failure.
     fn feed(&mut self, bytes: Vec<u8>) {
         let mut stdin = self.child.stdin.take().unwrap();

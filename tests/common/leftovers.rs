@@ -23,7 +23,7 @@ pub fn containers(engine: Engine) -> Vec<String> {
 /// Removes a container, for tests that failed.
 pub fn remove_container(engine: Engine, name: &str) {
     let mut command = Command::new(engine.name());
-    let _ = command.args(["rm", "--force", name]).stdin(Stdio::null()).output();
+    let _ = command.args(["rm", "--force", "--volumes", name]).stdin(Stdio::null()).output();
 }
 
 /// Lines of the mount table that name `root`.

@@ -31,10 +31,15 @@ impl Sandbox {
     /// trial costs a second and more, and is kept in the cache.
     pub fn new(engine: Engine) -> Self {
         let sandbox = Self::make(Some(engine));
-        for (path, mode, content) in warm_cache(engine) {
+        let warm = warm_cache(engine);
+        for (path, mode, content) in &warm.files {
             let path = sandbox.cache().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, content).unwrap();
+            match std::str::from_utf8(content) {
+                // What is kept about an engine holds for one state directory.
+                Ok(text) => fs::write(&path, text.replace(&warm.id, sandbox.id())).unwrap(),
+                Err(_) => fs::write(&path, content).unwrap(),
+            }
             fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).unwrap();
         }
         sandbox
@@ -332,16 +337,21 @@ impl Sandbox {
     }
 }
 
-type CachedFile = (PathBuf, u32, Vec<u8>);
-
 /// What cowbox keeps in its cache after a first run on an engine.
-fn warm_cache(engine: Engine) -> &'static [CachedFile] {
-    static CACHES: [OnceLock<Vec<CachedFile>>; 3] = [const { OnceLock::new() }; 3];
+struct WarmCache {
+    /// Of the sandbox that it comes from.
+    id: String,
+    /// Path, mode, content.
+    files: Vec<(PathBuf, u32, Vec<u8>)>,
+}
+
+fn warm_cache(engine: Engine) -> &'static WarmCache {
+    static CACHES: [OnceLock<WarmCache>; 3] = [const { OnceLock::new() }; 3];
     CACHES[engine as usize].get_or_init(|| {
         let sandbox = Sandbox::cold(engine);
         // Where it fails the tests themselves tell.
         let _ = sandbox.sh("true");
-        let mut found = Vec::new();
+        let mut files = Vec::new();
         let mut left = vec![sandbox.cache()];
         while let Some(path) = left.pop() {
             let Ok(meta) = fs::metadata(&path) else { continue };
@@ -349,10 +359,10 @@ fn warm_cache(engine: Engine) -> &'static [CachedFile] {
                 left.extend(fs::read_dir(&path).unwrap().map(|e| e.unwrap().path()));
             } else {
                 let name = path.strip_prefix(sandbox.cache()).unwrap().to_path_buf();
-                found.push((name, meta.permissions().mode(), fs::read(&path).unwrap()));
+                files.push((name, meta.permissions().mode(), fs::read(&path).unwrap()));
             }
         }
-        found
+        WarmCache { id: sandbox.id().to_owned(), files }
     })
 }
 

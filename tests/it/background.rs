@@ -30,7 +30,7 @@ on!(native: stopping_a_stubborn_command_takes_its_time_and_works);
 fn detach(sandbox: &Sandbox, script: &str) -> String {
     let output = sandbox.shell(&["--name", "live", "--detach"], script).output().ok();
     let id = output.stdout().trim().to_owned();
-    assert_eq!(sandbox.session_ids(), [id.clone()]);
+    assert_eq!(sandbox.session_ids(), std::slice::from_ref(&id));
     id
 }
 

@@ -1,12 +1,15 @@
 //! `doctor`: tries everything, says what mends it, and leaves nothing behind.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Cowbox, Engine, Sandbox, on, on_every_engine};
+use crate::common::{Cowbox, Engine, Sandbox, on, on_every_engine, wait_until, within};
 use crate::host::{self, Programs, in_namespace};
 
 on_every_engine!(an_engine_that_works_is_said_to_work, trying_leaves_nothing_behind);
@@ -61,40 +64,44 @@ fn an_engine_that_works_is_said_to_work(engine: Engine) {
     assert_eq!(check["fix"], Value::Null);
 }
 
-/// Everything that trying could leave, by name.
-fn traces(sandbox: &Sandbox) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut list = |dir: PathBuf| {
-        let names = fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path().display().to_string());
-        found.extend(names);
+/// Images without a name, and those of a trial. Other tests may be trying at the same time.
+fn images(engine: Engine) -> BTreeSet<String> {
+    let list = |filter: &str| {
+        let args = ["images", "--all", "--no-trunc", "--quiet", "--filter", filter];
+        // Podman's list fails when an image goes while it is being made.
+        let output = wait_until("a list of images", || {
+            Some(Command::new(engine.name()).args(args).output().unwrap()).filter(|o| o.status.success())
+        });
+        String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    list(sandbox.state());
-    list(PathBuf::from(format!("/var/tmp/cowbox-{}", rustix::process::geteuid().as_raw())));
-    // Other tests try their engines at the same time; what is of nobody's session counts.
-    found.retain(|name| name.contains(sandbox.id()) || name.contains("probe"));
-    if sandbox.engine().has_images() {
-        for args in [&["volume", "ls", "--quiet"][..], &["images", "--all", "--quiet", "--filter", "dangling=true"]] {
-            let output = Command::new(sandbox.engine().name()).args(args).output().unwrap();
-            found.extend(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned));
-        }
-    }
-    found.sort();
-    found
+    [list("dangling=true"), list("reference=localhost/cowbox-probe")].concat().into_iter().collect()
 }
 
 fn trying_leaves_nothing_behind(engine: Engine) {
     let sandbox = Sandbox::new(engine);
-    let before = traces(&sandbox);
+    let homes = PathBuf::from(format!("/var/tmp/cowbox-{}", rustix::process::geteuid().as_raw()));
+    let names = |dir: &Path| -> BTreeSet<OsString> {
+        fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.file_name()).collect()
+    };
+    let before = engine.has_images().then(|| images(engine));
+    let homes_before = names(&homes);
     sandbox.cowbox(&["doctor"]).output().done();
     sandbox.check_leftovers();
-    let state: Vec<_> = fs::read_dir(sandbox.state()).into_iter().flatten().flatten().map(|e| e.file_name()).collect();
-    assert!(state.is_empty(), "in the state directory: {state:?}");
-    let mut new = Vec::new();
-    let clean = crate::common::within(std::time::Duration::from_secs(20), || {
-        new = traces(&sandbox).into_iter().filter(|t| !before.contains(t)).collect();
-        new.is_empty().then_some(())
-    });
-    assert!(clean.is_some(), "{new:?}");
+    assert!(names(&sandbox.state()).is_empty(), "in the state directory: {:?}", names(&sandbox.state()));
+    // Those of sessions are called as the sessions are.
+    let odd: Vec<OsString> = names(&homes).difference(&homes_before).filter(|n| n.len() != 26).cloned().collect();
+    assert!(odd.is_empty(), "in {}: {odd:?}", homes.display());
+    let cached = names(&sandbox.cache());
+    assert!(cached.iter().all(|n| n == "guest" || n.to_string_lossy().ends_with(".json")), "{cached:?}");
+    if let Some(before) = before {
+        let mut new: BTreeSet<String> = images(engine).difference(&before).cloned().collect();
+        let clean = within(Duration::from_secs(20), || {
+            let now = images(engine);
+            new.retain(|image| now.contains(image));
+            new.is_empty().then_some(())
+        });
+        assert!(clean.is_some(), "images {new:?}");
+    }
 }
 
 fn the_text_names_every_check(engine: Engine) {

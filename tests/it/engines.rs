@@ -2,7 +2,7 @@
 
 use cowbox::engine::facts::{Facts, local_endpoint, parse_docker_version, parse_podman_info};
 
-use crate::common::{Cowbox, Engine, Sandbox, on};
+use crate::common::{Cowbox, Engine, Running, Sandbox, on, on_containers};
 use crate::host::Programs;
 
 const LOCAL: &str = "unix:///var/run/docker.sock";
@@ -137,6 +137,7 @@ fn answers_that_are_no_answers_are_refused_and_do_not_panic() {
     assert!(parse_podman_info(version).is_err());
 }
 
+on_containers!(first_starts_at_the_same_time_do_not_disturb_each_other);
 on!(podman: podman_is_the_first_choice, a_shim_called_docker_is_podman);
 on!(docker: docker_is_taken_where_podman_does_not_work);
 on!(native: native_is_taken_where_neither_works, an_image_without_an_engine_for_it_is_an_error,
@@ -249,6 +250,20 @@ fn a_second_start_does_not_ask_the_engines_again(engine: Engine) {
     let first = std::fs::read_to_string(&log).unwrap();
     run();
     assert_eq!(std::fs::read_to_string(&log).unwrap(), first);
+}
+
+/// Each of them tries the engine, since each has a cache of its own.
+fn first_starts_at_the_same_time_do_not_disturb_each_other(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let start = |number: i32| {
+        let run = sandbox.shell(&[], &format!("echo {number}"));
+        run.env("COWBOX_CACHE_DIR", sandbox.root().join(format!("cache{number}"))).spawn()
+    };
+    let started: Vec<Running> = (0..6).map(start).collect();
+    for (number, running) in started.into_iter().enumerate() {
+        running.wait().prints(format!("{number}\n")).done();
+    }
+    assert_eq!(sandbox.session_ids().len(), 6);
 }
 
 fn tiny() -> String {

@@ -132,9 +132,8 @@ fn what_engines_would_change_is_refused(engine: Engine) {
     let bad = sandbox.run(&[], &[]).arg("--env").arg(OsStr::from_bytes(b"BAD=\xff")).args(&["--", "true"]);
     let _ = bad.output().code(125).says("BAD").says("UTF-8");
     assert_eq!(sandbox.session_ids(), Vec::<String>::new());
-    // Podman takes a star for "all that begin with"; here it is a name that nobody has.
-    let seen = sandbox.run(&["--env", "SECRET*"], &["env"]).env("SECRET1", "planted").output().ok().stdout();
-    assert!(!seen.contains("planted"), "{seen}");
+    // Podman would take a star for "all that begin with".
+    let _ = sandbox.run(&["--env", "SECRET*"], &["true"]).env("SECRET1", "x").output().code(125).says("SECRET*");
 }
 
 fn a_value_that_is_not_text_arrives_as_it_is(engine: Engine) {

@@ -12,6 +12,7 @@ on_every_engine!(
     the_command_starts_in_the_same_directory_as_outside,
     files_belong_to_the_invoking_user,
     quiet_says_nothing,
+    first_starts_at_the_same_time_all_work,
 );
 on_containers!(files_belong_to_the_invoking_user_whatever_the_user_of_the_image);
 on!(podman: the_first_line_names_podman);
@@ -167,6 +168,15 @@ fn quiet_says_nothing(engine: Engine) {
     assert_eq!(output.stderr(), "");
     let output = sandbox.cowbox(&["discard", "-q", "-y"]).output().ok();
     assert_eq!(output.stderr(), "");
+}
+
+fn first_starts_at_the_same_time_all_work(engine: Engine) {
+    let sandbox = Sandbox::cold(engine);
+    let running: Vec<_> = (0..3).map(|n| sandbox.shell(&[], &format!("touch new{n}; echo {n}")).spawn()).collect();
+    for (n, running) in running.into_iter().enumerate() {
+        let _ = running.wait().ok().prints(format!("{n}\n"));
+    }
+    assert_eq!(sandbox.session_ids().len(), 3);
 }
 
 /// The first line of stderr, without the session's name.

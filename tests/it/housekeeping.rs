@@ -98,7 +98,7 @@ fn a_leftover_without_a_record_goes_with_all_its_layers(engine: Engine) {
     }
     fs::write(dir.join("lock"), "").unwrap();
     fs::write(dir.join(".new-Xq3bd1"), "{\"format\"").unwrap();
-    fs::set_permissions(dir.join("work/work"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(dir.join("work/work"), fs::Permissions::from_mode(0o000)).unwrap();
     // The layer of the home lies elsewhere, and nobody else will ever name it.
     let home = home_layer(id);
     fs::create_dir_all(home.join("upper")).unwrap();

@@ -16,6 +16,7 @@ mod exit_codes;
 mod flow;
 mod host;
 mod housekeeping;
+mod isolation;
 mod limits;
 mod mounts;
 mod network;

@@ -308,11 +308,11 @@ fn a_repo_with_a_mount_inside_is_refused_by_its_name(engine: Engine) {
 
 fn the_root_the_home_and_what_holds_it_are_refused(engine: Engine) {
     let sandbox = Sandbox::new(engine);
-    let home = if engine == Engine::Podman { PathBuf::from(std::env::var_os("HOME").unwrap()) } else { sandbox.home() };
+    let home = sandbox.home();
     let link = sandbox.root().join("to-home");
     symlink(&home, &link).unwrap();
     for dir in [Path::new("/"), &home, home.parent().unwrap(), &link] {
-        let output = sandbox.shell(&[], "true").current_dir(dir).output().code(125);
+        let output = sandbox.shell(&[], "true").env("HOME", &home).current_dir(dir).output().code(125);
         let said = output.stderr();
         let lines: Vec<&str> = said.lines().collect();
         assert!(lines[0].starts_with("cowbox: error: the repository would be "), "{}: {said}", dir.display());

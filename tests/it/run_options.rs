@@ -49,13 +49,10 @@ fn a_user_is_a_name_or_numbers_of_the_image(engine: Engine) {
         let output = sandbox.shell(&["--user", user], "echo $(id -u):$(id -g); echo \"$HOME\"").output().ok();
         assert!(output.stdout().starts_with(expected), "{user}: {output}");
     }
-    let output = sandbox.shell(&["--user", "agent"], "echo x > new; rm README.md").output();
+    // Docker has no map of ids: another user than the caller may not even write.
     if engine == Engine::Podman {
-        let _ = output.ok();
+        sandbox.shell(&["--user", "agent"], "echo x > new; rm README.md").output().done();
         assert_eq!(sandbox.changes(), ["D  README.md", "A  new"]);
-    } else {
-        // Docker has no map of ids: another user than the caller is just that.
-        drop(output.status);
     }
 }
 

@@ -15,6 +15,7 @@ on_every_engine!(
     user_signals_reach_the_command,
     a_killed_cowbox_is_found_stopped_with_its_changes,
     a_signal_at_any_moment_leaves_nothing,
+    a_signal_while_the_engine_is_tried_leaves_nothing,
 );
 
 fn stopped_by(engine: Engine, signal: Signal) {
@@ -109,10 +110,19 @@ fn a_killed_cowbox_is_found_stopped_with_its_changes(engine: Engine) {
 }
 
 fn a_signal_at_any_moment_leaves_nothing(engine: Engine) {
-    let sandbox = Sandbox::new(engine);
-    for delay in [0, 5, 20, 50, 100, 150, 200, 250, 300, 400, 600] {
+    signals_at(&Sandbox::new(engine), &[0, 5, 20, 50, 100, 150, 200, 250, 300, 400, 600]);
+}
+
+fn a_signal_while_the_engine_is_tried_leaves_nothing(engine: Engine) {
+    signals_at(&Sandbox::cold(engine), &[50, 200, 400, 600, 800, 1200]);
+}
+
+/// SIGTERM so many milliseconds after the start.
+#[track_caller]
+fn signals_at(sandbox: &Sandbox, delays: &[u64]) {
+    for delay in delays {
         let running = sandbox.shell(&[], "sleep 600").spawn();
-        std::thread::sleep(Duration::from_millis(delay));
+        std::thread::sleep(Duration::from_millis(*delay));
         running.signal(Signal::SIGTERM);
         let output = running.wait();
         assert!(!output.status.success(), "{delay} ms: {output}");

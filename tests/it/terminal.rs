@@ -18,6 +18,8 @@ on_every_engine!(
     sigterm_stops_a_command_on_a_terminal,
     keys_that_detach_a_container_reach_the_command,
     redirected_stdout_stays_byte_exact,
+    much_output_on_a_terminal_arrives_whole,
+    what_is_pasted_arrives_whole,
 );
 on_containers!(no_terminal_inside_unless_all_three_streams_are_one);
 
@@ -172,6 +174,28 @@ fn redirected_stdout_stays_byte_exact(engine: Engine) {
     let mut terminal = call.terminal(24, 80);
     assert_eq!(terminal.wait(), 0, "{}", terminal.screen());
     assert_eq!(std::fs::read(file).unwrap(), b"a\nb\r\n\x04c");
+}
+
+fn much_output_on_a_terminal_arrives_whole(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let mut terminal = sandbox.shell(&["-q"], "seq 1 30000; echo the end; exit 3").terminal(24, 80);
+    terminal.expect("the end");
+    assert_eq!(terminal.wait(), 3, "{}", terminal.screen());
+    let screen = terminal.screen();
+    let expected = (1..=30000).map(|n| n.to_string());
+    assert!(screen.lines().zip(expected).all(|(shown, number)| shown == number), "{screen}");
+}
+
+fn what_is_pasted_arrives_whole(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let mut terminal = sandbox.shell(&[], "stty -echo; echo ready; cat > pasted; wc -c < pasted").terminal(24, 80);
+    terminal.expect("ready");
+    for line in 0..2000 {
+        terminal.send(format!("line {line:05} of what is pasted\n"));
+    }
+    terminal.send("\x04");
+    terminal.expect("60000");
+    assert_eq!(terminal.wait(), 0, "{}", terminal.screen());
 }
 
 fn no_terminal_inside_unless_all_three_streams_are_one(engine: Engine) {

@@ -1,11 +1,12 @@
 //! What the command may do: nothing that needs a capability, and not the calls of the filter.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::pty;
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+
+use super::streams::Opened;
 use crate::error::{Error, Result, reason};
 use crate::policy::Network;
 use crate::policy::environment::Environment;
@@ -47,9 +48,12 @@ impl Program {
 
     /// Takes the terminal, gives everything else up, and becomes the command. Returns only a line
     /// that says why not.
-    pub fn become_it(&self, filters: &Filters, network: Network, terminal: Option<&OwnedFd>) -> String {
-        if let Some(Err(e)) = terminal.map(pty::take) {
-            return format!("failed cannot take the terminal: {}", reason(&e));
+    pub fn become_it(&self, filters: &Filters, network: Network, streams: &Opened) -> String {
+        // Until exec this is still cowbox, with the host's variables in its memory, and without its
+        // capabilities nothing else keeps the sandbox's processes from reading them.
+        let closed = set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(Into::into);
+        if let Err(e) = closed.and_then(|()| streams.take()) {
+            return format!("failed cannot prepare the command: {}", reason(&e));
         }
         match confine(filters, network) {
             Err(error) => format!("failed {}", error.message()),

@@ -5,12 +5,14 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use nix::sys::signal::{Signal, kill};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open, waitpid};
+use rustix::process::{
+    DumpableBehavior, Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open, set_dumpable_behavior, waitpid,
+};
 use rustix::thread::UnshareFlags;
 
 use super::confine::Program;
-use super::pty;
-use super::sandbox::{command_name, connect, not_started, terminal_channel};
+use super::sandbox::{command_name, not_started};
+use super::streams;
 use crate::engine::{ExecSpec, Sandbox, plain_exit_code};
 use crate::error::{Error, Kind, Result, reason};
 use crate::policy::Network;
@@ -43,40 +45,39 @@ pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
         namespaces |= UnshareFlags::NEWNET;
     }
     let workdir = record.policy.workdir.0.clone();
-    let (outer, inner) = terminal_channel(spec.terminal)?;
+    let (outside, inside) = streams::make(spec.terminal)?;
     let (status, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| os(e.into()))?;
 
     // The first child joins; a pid namespace holds for children only, so its child is the command.
     match fork_into(UnshareFlags::empty()).map_err(os)? {
         Side::Parent(child) => {
-            drop((writer, inner));
+            drop((writer, inside));
             let status = BufReader::new(status.into());
             let mut entered =
                 Entered { pid: child, command: command_name(spec.command), relay: None, status, ended: false };
-            entered.relay = outer.map(connect).transpose()?;
+            entered.relay = Some(outside.connect()?);
             Ok(Box::new(entered))
         }
         Side::Child => {
             let mut report = std::fs::File::from(writer);
-            let channel = inner.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-            close_all_except(&[report.as_raw_fd(), pidfd.as_raw_fd(), channel]);
+            let mut keep = vec![report.as_raw_fd(), pidfd.as_raw_fd()];
+            keep.extend(inside.descriptors().iter().map(AsRawFd::as_raw_fd));
+            close_all_except(&keep);
+            // Hostile processes are in there already: see `become_it`.
+            let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
             let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
             let joined = join_namespaces(pidfd.as_fd(), namespaces);
             let joined = joined.and_then(|()| std::env::set_current_dir(&workdir));
-            let terminal = joined.and_then(|()| inner.as_ref().map(|channel| pty::open(channel.as_fd())).transpose());
-            let (joined, terminal) = match terminal {
-                Ok(terminal) => (Ok(()), terminal),
-                Err(e) => (Err(e), None),
-            };
-            let forked = joined.and_then(|()| fork_into(UnshareFlags::empty()));
+            let opened = joined.and_then(|()| inside.open());
+            let forked = opened.and_then(|streams| Ok((fork_into(UnshareFlags::empty())?, streams)));
             match forked {
-                Ok(Side::Child) => {
+                Ok((Side::Child, streams)) => {
                     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-                    let _ = writeln!(report, "{}", program.become_it(&filters, network, terminal.as_ref()));
+                    let _ = writeln!(report, "{}", program.become_it(&filters, network, &streams));
                     exit_now(125)
                 }
-                Ok(Side::Parent(command)) => {
-                    drop(terminal);
+                Ok((Side::Parent(command), streams)) => {
+                    drop(streams);
                     exit_now(middle(command))
                 }
                 Err(e) => {

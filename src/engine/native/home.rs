@@ -12,10 +12,22 @@ use crate::repo::mountinfo;
 /// The file in a layer that names its session's directory.
 const OWNER: &str = "session";
 
-/// The user's home, if it is one that can be overlaid.
-pub fn directory() -> Option<PathBuf> {
-    let home = PathBuf::from(std::env::var_os("HOME")?).canonicalize().ok()?;
-    (home.parent().is_some() && home.is_dir()).then_some(home)
+/// The user's homes: what HOME says first, then what the system says.
+pub fn directories() -> Vec<PathBuf> {
+    let from_env = std::env::var_os("HOME").filter(|h| !h.is_empty()).map(PathBuf::from);
+    let from_system = crate::engine::passwd::by_uid(rustix::process::geteuid().as_raw()).map(|entry| entry.home);
+    let mut homes: Vec<PathBuf> = Vec::new();
+    for home in from_env.into_iter().chain(from_system).filter_map(|home| home.canonicalize().ok()) {
+        if home.parent().is_some() && home.is_dir() && !homes.contains(&home) {
+            homes.push(home);
+        }
+    }
+    homes
+}
+
+/// The one that is overlaid.
+fn directory() -> Option<PathBuf> {
+    directories().into_iter().next()
 }
 
 /// Why the home cannot be copy-on-write: the kernel refuses an overlay over a tree with mounts in it.

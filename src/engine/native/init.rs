@@ -10,8 +10,8 @@ use rustix::process::{Pid, WaitOptions, set_parent_process_death_signal, wait};
 use rustix::thread::{CapabilitySet, UnshareFlags};
 
 use super::confine::Program;
-use super::pty;
 use super::root::Root;
+use super::streams::Inside;
 use crate::engine::plain_exit_code;
 use crate::error::{Error, Result, reason, show};
 use crate::policy::Network;
@@ -40,8 +40,7 @@ pub struct Init {
     pub(super) filters: Filters,
     pub(super) network: Network,
     pub(super) workdir: PathBuf,
-    /// Where the outer end of the command's terminal goes, if it gets one.
-    pub(super) terminal: Option<OwnedFd>,
+    pub(super) streams: Inside,
 }
 
 /// What pid 1 tells its parent, one line each.
@@ -51,8 +50,9 @@ impl Init {
     /// The whole life of pid 1. `go` is written to twice: when the id maps are there, and when the
     /// session is recorded.
     pub fn run(self, go: OwnedFd, status: OwnedFd) -> ! {
-        let terminal = self.terminal.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-        close_all_except(&[go.as_raw_fd(), status.as_raw_fd(), terminal]);
+        let mut keep = vec![go.as_raw_fd(), status.as_raw_fd()];
+        keep.extend(self.streams.descriptors().iter().map(AsRawFd::as_raw_fd));
+        close_all_except(&keep);
         let mut go = std::fs::File::from(go);
         let mut status = std::fs::File::from(status);
         let code = match self.live(&mut go, &mut status) {
@@ -76,24 +76,33 @@ impl Init {
         self.root.build()?;
         std::env::set_current_dir(&self.workdir)
             .map_err(|e| Error::new(format!("cannot start in {}: {}", show(&self.workdir), reason(&e))))?;
-        let terminal = self.terminal.as_ref().map(|channel| pty::open(channel.as_fd())).transpose();
-        let terminal = terminal.map_err(|e| os(e).context("cannot open a terminal"))?;
+        let streams = self.streams.open().map_err(|e| os(e).context("cannot open a terminal"))?;
         let signals = Signals::collect(&[&FORWARDED[..], &[Signal::SIGCHLD]].concat()).map_err(os)?;
         writeln!(status, "{READY}").map_err(os)?;
         wait_for(go)?;
         match fork_into(UnshareFlags::empty()).map_err(os)? {
             Side::Child => {
-                let _ = writeln!(status, "{}", self.program.become_it(&self.filters, self.network, terminal.as_ref()));
+                let _ = writeln!(status, "{}", self.program.become_it(&self.filters, self.network, &streams));
                 exit_now(125)
             }
             Side::Parent(command) => {
-                // With our end open, the terminal would not hang up when the command lets go of it.
-                drop(terminal);
+                // With our ends open, nothing would hang up when the command lets go of its own. Ours
+                // may be host files, which nothing in here should hold.
+                drop(streams);
+                let_go_of_ours();
                 // One capability more than the command has: that alone keeps it from tracing us.
                 capabilities::keep_only(CapabilitySet::KILL).map_err(os)?;
                 Ok(supervise(&signals, command, status))
             }
         }
+    }
+}
+
+fn let_go_of_ours() {
+    if let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdin(null.as_fd());
+        let _ = rustix::stdio::dup2_stdout(null.as_fd());
+        let _ = rustix::stdio::dup2_stderr(null.as_fd());
     }
 }
 

@@ -12,6 +12,7 @@ mod pty;
 mod root;
 mod sandbox;
 pub mod secrets;
+mod streams;
 
 use std::path::Path;
 

@@ -44,7 +44,7 @@ const HIDDEN: [&str; 10] = [
 const FROZEN: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
 
 /// Pieces of `/run` that are part of the system, not of its state.
-const KEPT_IN_RUN: [&str; 4] = ["/run/current-system", "/run/opengl-driver", "/run/systemd/resolve", "/run/resolvconf"];
+const KEPT_IN_RUN: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
 
 const EMPTY: &str = "/run/.cowbox";
 
@@ -68,6 +68,8 @@ pub struct Home {
     pub path: PathBuf,
     /// `upper` and `work` in here; `None`: in memory.
     pub layer: Option<PathBuf>,
+    /// It cannot be overlaid, and is shown as it is.
+    pub read_only: bool,
 }
 
 /// A mount that hangs nowhere yet, and where it goes.
@@ -88,27 +90,27 @@ impl Root {
             .iter()
             .filter_map(|name| clone_tree(&Path::new("/dev").join(name)).ok().map(|t| (*name, t)))
             .collect();
-        let system: Vec<Pending> = KEPT_IN_RUN
-            .iter()
-            .filter_map(|path| {
-                Some(Pending { tree: clone_tree(Path::new(path)).ok()?, target: path.into(), is_dir: true })
-            })
-            .collect();
+        let system = kept_in_run().into_iter().filter(|path| path.exists()).map(|path| protected(&path, &path));
+        let system: Vec<Pending> = system.collect::<Result<_>>()?;
         let mut pending = Vec::new();
         for overlay in &self.overlays {
             pending.push(Pending { tree: overlay_mount(overlay)?, target: overlay.target.clone(), is_dir: true });
         }
         for (source, target, read_only) in &self.binds {
-            let tree = clone_tree(source).map_err(|e| Error::io("mount", source, e))?;
-            if *read_only {
-                let path = fd_path(&tree);
-                set_attributes(&c_path(&path)?, READ_ONLY, true).map_err(|e| Error::io("protect", source, e))?;
-            }
-            pending.push(Pending { tree, target: target.clone(), is_dir: source.is_dir() });
+            pending.push(if *read_only {
+                protected(source, target)?
+            } else {
+                let tree = clone_tree(source).map_err(|e| Error::io("mount", source, e))?;
+                Pending { tree, target: target.clone(), is_dir: source.is_dir() }
+            });
         }
-        if let Some(home) = &self.home {
+        match &self.home {
             // Last, for it may cover /tmp; but put in place first, for the repo may lie in it.
-            pending.insert(0, Pending { tree: home.mount()?, target: home.path.clone(), is_dir: true });
+            Some(home) if !home.read_only => {
+                pending.insert(0, Pending { tree: home.mount()?, target: home.path.clone(), is_dir: true });
+            }
+            Some(home) => pending.insert(0, protected(&home.path, &home.path)?),
+            None => {}
         }
 
         set_attributes(c"/", READ_ONLY | NO_SUID | NO_DEV, true)
@@ -237,6 +239,20 @@ fn overlay_mount(overlay: &Overlay) -> Result<OwnedFd> {
         Error::new(format!("the kernel refuses an overlay over {} with its layer in {}: {}", show(&overlay.lower), show(&overlay.upper), reason(&e.into())))
             .hint("overlays need a state directory on ext4, xfs, btrfs or tmpfs: set COWBOX_STATE_DIR; `cowbox doctor` tries it")
     })
+}
+
+/// The pieces of `/run`, and the file that says who answers names.
+fn kept_in_run() -> Vec<PathBuf> {
+    let resolver = Path::new("/etc/resolv.conf").canonicalize().ok().filter(|path| path.starts_with("/run"));
+    KEPT_IN_RUN.iter().map(PathBuf::from).chain(resolver).collect()
+}
+
+/// A read-only copy of the mount at `source`, for `target`.
+fn protected(source: &Path, target: &Path) -> Result<Pending> {
+    let tree = clone_tree(source).map_err(|e| Error::io("mount", source, e))?;
+    let path = c_path(&fd_path(&tree))?;
+    set_attributes(&path, READ_ONLY | NO_SUID | NO_DEV, true).map_err(|e| Error::io("protect", source, e))?;
+    Ok(Pending { tree, target: target.to_path_buf(), is_dir: source.is_dir() })
 }
 
 /// A copy of the mount at `path`, hanging nowhere yet.

@@ -1,7 +1,6 @@
 //! The parent's side of a native sandbox.
 
 use std::io::{BufRead, BufReader};
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use nix::sys::signal::{Signal, kill};
@@ -12,9 +11,9 @@ use rustix::thread::UnshareFlags;
 use super::confine::Program;
 use super::init::{Init, READY};
 use super::root::{Home, Root};
-use super::{cgroup, home, id_map, pty};
+use super::{cgroup, home, id_map, streams};
 use crate::engine::{OnCreated, Sandbox, plain_exit_code};
-use crate::error::{Error, Kind, Result, reason};
+use crate::error::{Error, Kind, Result, reason, show};
 use crate::plan::Plan;
 use crate::policy::Network;
 use crate::process::relay::Relay;
@@ -25,14 +24,14 @@ use crate::sys::seccomp;
 /// Starts it; returns when it is complete and its command may run.
 pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
     let os = |e: rustix::io::Errno| Error::new(format!("cannot start the sandbox: {}", reason(&e.into())));
-    let (outer, inner) = terminal_channel(plan.terminal)?;
+    let (outside, inside) = streams::make(plan.terminal)?;
     let init = Init {
         root: root(plan)?,
         program: Program::new(&plan.command, &plan.env)?,
         filters: seccomp::compile()?,
         network: plan.network,
         workdir: plan.workdir.clone(),
-        terminal: inner,
+        streams: inside,
     };
     let map = id_map(plan.user.as_deref());
     let group =
@@ -72,56 +71,59 @@ pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
     }
     rustix::io::write(&go, b"1").map_err(os)?;
     sandbox.expect_ready()?;
-    sandbox.relay = outer.map(connect).transpose()?;
+    sandbox.relay = Some(outside.connect()?);
     created(Some(ProcessId::of(pid.as_raw_pid())))?;
     rustix::io::write(&go, b"2").map_err(os)?;
     Ok(Box::new(sandbox))
 }
 
-/// The two ends of the way on which a terminal is handed out, if one is wanted.
-pub fn terminal_channel(wanted: bool) -> Result<(Option<OwnedFd>, Option<OwnedFd>)> {
-    if !wanted {
-        return Ok((None, None));
-    }
-    let (outer, inner) =
-        pty::channel().map_err(|e| Error::new(format!("cannot prepare a terminal: {}", reason(&e))))?;
-    Ok((Some(outer), Some(inner)))
-}
-
-/// Connects the terminal that comes out of the sandbox with ours.
-pub fn connect(outer: OwnedFd) -> Result<Relay> {
-    let relay = pty::receive(outer).and_then(Relay::new);
-    relay.map_err(|e| Error::new(format!("cannot connect the terminal: {}", reason(&e))))
-}
-
 fn root(plan: &Plan) -> Result<Root> {
-    let home_dir = home::directory();
+    let homes = home::directories();
     let read_only = home::why_read_only().is_some();
-    let home = match &home_dir {
-        Some(path) if !read_only => {
-            let layer = home::layer(&plan.session_dir);
+    let home = match homes.first() {
+        Some(path) => {
+            let layer = home::layer(&plan.session_dir).filter(|_| !read_only);
             if let Some(layer) = &layer {
                 make_home_layer(layer, path)?;
                 home::sign(layer, &plan.session_dir).map_err(|e| Error::io("write", layer, e))?;
             }
-            Some(Home { path: path.clone(), layer })
+            Some(Home { path: path.clone(), layer, read_only })
         }
-        _ => None,
+        None => None,
     };
-    let absolute = |path: &PathBuf| home_dir.as_ref().map_or_else(|| path.clone(), |home| home.join(path));
-    let mut masked: Vec<PathBuf> = plan.masked.iter().map(absolute).filter(|path| path.is_absolute()).collect();
+    // Relative to every home that the user has: HOME may point elsewhere for once.
+    let absolute = |path: &PathBuf| match path.is_absolute() {
+        true => vec![path.clone()],
+        false => homes.iter().map(|home| home.join(path)).collect(),
+    };
+    let mut masked: Vec<PathBuf> = plan.masked.iter().flat_map(absolute).collect();
     masked.extend(plan.private_dirs.iter().cloned());
     masked.extend(sockets());
-    // What the user mounts or works on was asked for: only what lies in it and is secret is hidden.
-    let shown: Vec<PathBuf> =
-        plan.overlays().iter().map(|o| o.target.clone()).chain(plan.mounts.iter().map(|m| m.target.clone())).collect();
-    masked.retain(|path| !shown.iter().any(|s| s.starts_with(path)));
+    unmask_what_was_asked_for(plan, &mut masked)?;
     Ok(Root {
         overlays: plan.overlays(),
         home,
         binds: plan.binds().map(|(m, ro)| (m.source.clone(), m.target.clone(), ro)).collect(),
         masked,
     })
+}
+
+/// A mount of the user's right over a hidden path was asked for. Anything else inside of one, the
+/// repo itself included, could only be shown by showing the rest as well.
+fn unmask_what_was_asked_for(plan: &Plan, masked: &mut Vec<PathBuf>) -> Result<()> {
+    masked.retain(|path| !plan.mounts.iter().any(|m| m.target == *path));
+    for overlay in plan.overlays() {
+        let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        if let Some(hidden) = masked.iter().find(|path| overlay.target.starts_with(real(path)) && path.is_dir()) {
+            return Err(Error::new(format!(
+                "{} lies in {}, which is hidden from sandboxes",
+                show(&overlay.target),
+                show(hidden)
+            ))
+            .hint("take it off the list `native.mask` in config.toml, or use podman or docker"));
+        }
+    }
+    Ok(())
 }
 
 fn make_home_layer(layer: &std::path::Path, home: &std::path::Path) -> Result<()> {
@@ -138,7 +140,8 @@ fn make_home_layer(layer: &std::path::Path, home: &std::path::Path) -> Result<()
 fn sockets() -> Vec<PathBuf> {
     let table = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let private = ["/tmp/", "/run/", "/var/run/", "/dev/", "/proc/", "/var/tmp/"];
-    let path = |line: &str| line.split_ascii_whitespace().nth(7).filter(|p| p.starts_with('/')).map(str::to_owned);
+    // The path is the rest of the line: it may hold blanks.
+    let path = |line: &str| line.split_once(" /").map(|(_, rest)| format!("/{rest}"));
     let mut found: Vec<String> = table.lines().skip(1).filter_map(path).collect();
     found.retain(|p| !private.iter().any(|dir| p.starts_with(dir)));
     found.sort();
