@@ -24,6 +24,7 @@ mod nr {
     pub const READ: usize = 0;
     pub const WRITE: usize = 1;
     pub const CLOSE: usize = 3;
+    pub const LSEEK: usize = 8;
     pub const RT_SIGACTION: usize = 13;
     pub const RT_SIGPROCMASK: usize = 14;
     pub const IOCTL: usize = 16;
@@ -48,6 +49,7 @@ mod nr {
     pub const READ: usize = 63;
     pub const WRITE: usize = 64;
     pub const CLOSE: usize = 57;
+    pub const LSEEK: usize = 62;
     pub const RT_SIGACTION: usize = 134;
     pub const RT_SIGPROCMASK: usize = 135;
     pub const IOCTL: usize = 29;
@@ -142,7 +144,7 @@ extern "C" fn start(stack: *const usize) -> ! {
     } else if is(verb, b"kill") && argc == 4 {
         kill(arg(2), number(arg(3)))
     } else if is(verb, b"give") && argc == 5 {
-        give(AT_FDCWD, arg(4), number(arg(2)), number(arg(3)))
+        give(arg(4), number(arg(2)), number(arg(3)))
     } else if is(verb, b"cat") && argc == 3 {
         cat(arg(2))
     } else if is(verb, b"probe") && argc == 3 {
@@ -345,33 +347,63 @@ fn has_token(proc: usize, pid: CStr, token: CStr) -> bool {
 
 // ── give ────────────────────────────────────────────────────────────────────────────────────────
 
-/// Depth-first; directories are opened before they are given away, so that a foreign mode 000 is no bar.
-fn give(at: usize, name: CStr, uid: usize, gid: usize) -> i32 {
+/// How deep a tree may be; each level costs eight bytes.
+const DEEPEST: usize = 1 << 17;
+
+/// Where we were in each directory above.
+static mut PLACES: [u64; DEEPEST] = [0; DEEPEST];
+
+/// Walks down and back up through `..`, with one descriptor however deep it goes. Nobody moves
+/// anything meanwhile: the session has stopped.
+fn give(root: CStr, uid: usize, gid: usize) -> i32 {
     let mut failed = 0;
-    let dir = open(at, name, nr::O_DIRECTORY | nr::O_NOFOLLOW);
-    if dir >= 0 {
-        let mut buffer = [0u8; 8192];
-        loop {
-            let got = sys(nr::GETDENTS64, dir as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0);
-            if got <= 0 {
+    let mut chown = |at: usize, name: CStr| {
+        failed |= i32::from(sys(nr::FCHOWNAT, at, name as usize, uid, gid, AT_SYMLINK_NOFOLLOW) != 0);
+    };
+    chown(AT_FDCWD, root);
+    let mut dir = open(AT_FDCWD, root, nr::O_DIRECTORY | nr::O_NOFOLLOW);
+    let mut depth = 0;
+    let mut buffer = [0u8; 8192];
+    while dir >= 0 {
+        let mut below = -1;
+        let got = sys(nr::GETDENTS64, dir as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0);
+        let mut at = 0usize;
+        while (at as isize) < got && below < 0 {
+            let size = usize::from(buffer[at + 16]) | usize::from(buffer[at + 17]) << 8;
+            let entry: CStr = &raw const buffer[at + 19];
+            if !is(entry, b".") && !is(entry, b"..") {
+                chown(dir as usize, entry);
+                below = open(dir as usize, entry, nr::O_DIRECTORY | nr::O_NOFOLLOW);
+            }
+            if below >= 0 {
+                let mut next = [0u8; 8];
+                next.copy_from_slice(&buffer[at + 8..at + 16]);
+                // SAFETY: one thread, and `depth` is checked below.
+                unsafe { PLACES[depth] = u64::from_le_bytes(next) };
+            }
+            at += size;
+        }
+        if below >= 0 {
+            depth += 1;
+            if depth == DEEPEST {
+                return 1;
+            }
+            sys(nr::CLOSE, dir as usize, 0, 0, 0, 0);
+            dir = below;
+        } else if got <= 0 {
+            if depth == 0 {
                 break;
             }
-            let mut at = 0usize;
-            while at < got as usize {
-                let size = usize::from(buffer[at + 16]) | usize::from(buffer[at + 17]) << 8;
-                let entry: CStr = &raw const buffer[at + 19];
-                if !is(entry, b".") && !is(entry, b"..") {
-                    failed |= give(dir as usize, entry, uid, gid);
-                }
-                at += size;
-            }
+            depth -= 1;
+            let up = open(dir as usize, c"..".as_ptr().cast(), nr::O_DIRECTORY);
+            sys(nr::CLOSE, dir as usize, 0, 0, 0, 0);
+            dir = up;
+            // SAFETY: one thread, and this level was written on the way down.
+            let place = unsafe { PLACES[depth] };
+            sys(nr::LSEEK, dir as usize, place as usize, 0, 0, 0);
         }
-        sys(nr::CLOSE, dir as usize, 0, 0, 0, 0);
     }
-    if sys(nr::FCHOWNAT, at, name as usize, uid, gid, AT_SYMLINK_NOFOLLOW) != 0 {
-        failed = 1;
-    }
-    failed
+    failed | i32::from(dir < 0)
 }
 
 // ── cat ─────────────────────────────────────────────────────────────────────────────────────────

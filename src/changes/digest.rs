@@ -1,7 +1,7 @@
 //! One number for a whole change set: what was reviewed is what it names.
 
 use std::ffi::OsStr;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use sha2::{Digest, Sha256};
 
-use super::compare::{link_target, user_xattrs};
+use super::compare::{link_target, next_data, user_xattrs};
 use super::read::Unreadable;
 use super::{Change, ChangeSet};
 use crate::layer::entry::{Kind, open_dir, open_file};
@@ -17,6 +17,7 @@ use crate::layer::entry::{Kind, open_dir, open_file};
 /// `sha256:…` over every path, kind, type, mode and content.
 pub fn digest(set: &ChangeSet, upper: &Path) -> Result<String, Unreadable> {
     let mut hash = Sha256::new();
+    hash.update((set.changes.len() as u64).to_le_bytes());
     for change in &set.changes {
         field(&mut hash, change.path.as_os_str().as_bytes());
         field(&mut hash, &[change.kind.letter() as u8]);
@@ -45,18 +46,29 @@ fn content(hash: &mut Sha256, change: &Change, upper: &Path) -> io::Result<()> {
         field(hash, &link_target(dir.as_fd(), name)?);
         return Ok(());
     }
-    for (key, value) in user_xattrs(dir.as_fd(), name, kind == Some(Kind::Dir))? {
+    let xattrs = user_xattrs(dir.as_fd(), name, kind == Some(Kind::Dir))?;
+    hash.update((xattrs.len() as u64).to_le_bytes());
+    for (key, value) in xattrs {
         field(hash, &key);
         field(hash, &value);
     }
     if kind == Some(Kind::File) {
         let mut file = open_file(dir.as_fd(), name)?;
+        hash.update(file.metadata()?.len().to_le_bytes());
         let mut buffer = vec![0u8; 64 * 1024];
-        loop {
-            match file.read(&mut buffer)? {
-                0 => break,
-                n => field(hash, &buffer[..n]),
+        let mut at = 0;
+        // Each piece of data with its place; what is between is a hole, and costs nothing to read.
+        while let Some(next) = next_data(&file, at)? {
+            file.seek(SeekFrom::Start(next))?;
+            let n = file.read(&mut buffer)?;
+            if n == 0 {
+                break;
             }
+            if buffer[..n].iter().any(|b| *b != 0) {
+                hash.update(next.to_le_bytes());
+                field(hash, &buffer[..n]);
+            }
+            at = next + n as u64;
         }
     }
     Ok(())

@@ -14,6 +14,10 @@ pub fn discard(args: DiscardArgs, ui: &Ui) -> Result<u8> {
     let _lock = context.lock(&session)?;
     // Somebody may have resumed it between our look and our lock.
     session.reload()?;
+    if session.record.state == State::Running {
+        // The lock is ours, so nobody runs it: only that could not be written down.
+        session.record.advance(State::Stopped)?;
+    }
     session.record.state.allow(Action::Discard, session.name())?;
     if !args.yes {
         if !ui.can_ask() {

@@ -123,8 +123,10 @@ impl Launch<'_> {
 
     /// Makes or reopens the session, starts the sandbox, records it, waits for its end, records that.
     /// With a `parent` we are in the background, and it is told when the command has been started.
-    fn go(&self, mut plan: Plan, resumed: Option<Session>, parent: Option<&mut File>) -> Result<Finished> {
+    fn go(&self, mut plan: Plan, resumed: Option<Session>, mut parent: Option<&mut File>) -> Result<Finished> {
         let ui = self.context.ui;
+        // First of all: from here on a signal must not leave anything half made.
+        let signals = supervise::watch()?;
         let mut place = match resumed {
             Some(session) => {
                 let lock = self.context.lock(&session)?;
@@ -143,7 +145,6 @@ impl Launch<'_> {
             into_logs(&plan.session_dir)?;
         }
 
-        let signals = supervise::watch()?;
         let mut open: Option<(Session, Lock)> = None;
         let has_container = self.engine.record().kind != crate::engine::Kind::Native;
         let started = self.engine.start(&plan, &container, &mut |init| {
@@ -170,8 +171,9 @@ impl Launch<'_> {
         let Some((mut session, lock)) = open else {
             return Err(Error::new("the engine started a sandbox without recording it"));
         };
-        if let Some(parent) = parent {
-            self.tell_when_ready(sandbox.as_ref(), &container, parent, &id);
+        let ready = parent.is_some() && self.wait_until_ready(sandbox.as_ref(), &container);
+        if let Some(parent) = parent.as_deref_mut().filter(|_| ready) {
+            let _ = writeln!(parent, "started {id}");
         }
         let ended = supervise::wait(sandbox.as_mut(), &signals, self.timeout);
         drop(sandbox);
@@ -200,6 +202,14 @@ impl Launch<'_> {
             if let Err(error) = session.save() {
                 ui.warn(&format!("{}; the changes are kept", error.message()));
             }
+        }
+        if let Some(parent) = parent.filter(|_| !ready) {
+            if code == Kind::NotStarted.exit_code() && failure.is_none() {
+                let error = Error::of(Kind::NotStarted, last_words(&plan.session_dir));
+                forget(session, is_new);
+                return Err(error);
+            }
+            let _ = writeln!(parent, "started {id}");
         }
         Ok(Finished { session, lock, code, failure })
     }
@@ -240,17 +250,19 @@ impl Launch<'_> {
         }
     }
 
-    /// Tells the foreground as soon as another command could enter, or this one has ended already.
-    fn tell_when_ready(&self, sandbox: &dyn Sandbox, container: &str, parent: &mut File, id: &str) {
+    /// Waits until another command could enter; false if this one has ended before.
+    fn wait_until_ready(&self, sandbox: &dyn Sandbox, container: &str) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         for _ in 0..600 {
-            let ended = waitid(WaitId::Pid(sandbox.pid()), options).is_ok_and(|found| found.is_some());
-            if ended || self.engine.is_ready(container) {
-                break;
+            if self.engine.is_ready(container) {
+                return true;
+            }
+            if waitid(WaitId::Pid(sandbox.pid()), options).is_ok_and(|found| found.is_some()) {
+                return false;
             }
             std::thread::sleep(Duration::from_millis(30));
         }
-        let _ = writeln!(parent, "started {id}");
+        true
     }
 }
 
@@ -304,6 +316,17 @@ fn make_layers(plan: &Plan) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What the engine said before it gave up.
+fn last_words(session_dir: &Path) -> String {
+    let text = fs::read(session_dir.join("logs/stderr")).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let line = text.lines().map(str::trim).rfind(|l| !l.is_empty() && !l.starts_with("Run '"));
+    let line = line.unwrap_or("the engine could not start the command");
+    crate::ui::sanitize::text(
+        line.trim_start_matches("cowbox: error: ").trim_start_matches("docker: ").trim_start_matches("Error: "),
+    )
 }
 
 /// Streams of a command that nobody watches.

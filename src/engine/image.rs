@@ -223,7 +223,13 @@ impl EmptyImage {
 
 impl Drop for EmptyImage {
     fn drop(&mut self) {
-        self.client.attempt(&["rmi", "--force", &self.name]);
+        // Without force, which would only take the name away while a container is still going.
+        for _ in 0..50 {
+            if self.client.attempt(&["rmi", &self.name]) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
     }
 }
 

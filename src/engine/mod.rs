@@ -116,6 +116,11 @@ pub trait Sandbox {
     /// Ends the whole tree, now.
     fn kill(&mut self);
 
+    /// Whether what a terminal sends to our group reaches the command without our help.
+    fn shares_group(&self) -> bool {
+        true
+    }
+
     /// The terminal to pass bytes to and from, if that is our job and not a client's.
     fn relay(&mut self) -> Option<&mut Relay> {
         None

@@ -2,7 +2,7 @@
 //!
 //! | signal | what happens |
 //! | --- | --- |
-//! | INT, QUIT from the terminal | nothing: the terminal sent it to the command as well |
+//! | INT, QUIT from the terminal | passed on, unless the terminal sent it to the command as well |
 //! | INT, QUIT, USR1, USR2 by `kill` | passed on |
 //! | TERM, HUP | the sandbox is asked to end, and killed ten seconds later; its changes are kept |
 //! | a second TERM or HUP | killed at once |
@@ -78,7 +78,7 @@ pub fn wait(sandbox: &mut dyn Sandbox, signals: &Signals, timeout: Option<Durati
             match arrived.signal {
                 Signal::SIGCHLD => {}
                 Signal::SIGTERM | Signal::SIGHUP => watch.stop(sandbox),
-                Signal::SIGINT | Signal::SIGQUIT if arrived.from_terminal => {}
+                Signal::SIGINT | Signal::SIGQUIT if arrived.from_terminal && sandbox.shares_group() => {}
                 Signal::SIGWINCH | Signal::SIGCONT => {
                     if let Some(relay) = sandbox.relay() {
                         relay.refresh();

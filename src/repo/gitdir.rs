@@ -2,8 +2,12 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 /// A git directory outside of the repository, which must be shown inside for git to work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,11 +30,17 @@ pub fn is_git_root(dir: &Path) -> bool {
     }
 }
 
+/// Whether `.git` there was put by somebody that the user trusts anyway: git has the same rule.
+pub fn is_trusted(dir: &Path) -> bool {
+    let me = rustix::process::geteuid().as_raw();
+    fs::symlink_metadata(dir.join(".git")).is_ok_and(|meta| meta.uid() == me || meta.uid() == 0)
+}
+
 /// The gitdir of `root` if it lies outside of it: a linked worktree, or a submodule on its own.
 pub fn elsewhere(root: &Path) -> Option<Elsewhere> {
     let pointer = pointer(&root.join(".git"))?;
     let gitdir = root.join(&pointer).canonicalize().ok()?;
-    let common = match fs::read(gitdir.join("commondir")) {
+    let common = match read(&gitdir.join("commondir")) {
         Ok(text) => gitdir.join(OsStr::from_bytes(text.trim_ascii_end())).canonicalize().ok()?,
         Err(_) => gitdir.clone(),
     };
@@ -44,10 +54,10 @@ pub fn elsewhere(root: &Path) -> Option<Elsewhere> {
 /// A worktree's gitdir has a file `gitdir` with the way back, a submodule's config a `worktree`.
 fn points_back(gitdir: &Path, root: &Path) -> bool {
     let back = |text: &[u8]| gitdir.join(OsStr::from_bytes(text.trim_ascii())).canonicalize().ok();
-    if let Ok(text) = fs::read(gitdir.join("gitdir")) {
+    if let Ok(text) = read(&gitdir.join("gitdir")) {
         return back(&text) == root.join(".git").canonicalize().ok();
     }
-    let config = fs::read(gitdir.join("config")).unwrap_or_default();
+    let config = read(&gitdir.join("config")).unwrap_or_default();
     let worktree = config.split(|b| *b == b'\n').find_map(|line| {
         let (key, value) = line.split_at(line.iter().position(|b| *b == b'=')?);
         key.trim_ascii().eq_ignore_ascii_case(b"worktree").then(|| value[1..].to_vec())
@@ -70,7 +80,7 @@ impl Elsewhere {
     /// For a submodule: its config names the working tree relative to the gitdir, which no longer
     /// fits when both stand elsewhere. Gives the config with the right one.
     pub fn config_for(&self, workspace: &Path) -> Option<Vec<u8>> {
-        let text = fs::read(self.common.join("config")).ok()?;
+        let text = read(&self.common.join("config")).ok()?;
         let mut changed = false;
         let mut out = Vec::with_capacity(text.len() + 32);
         for line in text.split_inclusive(|b| *b == b'\n') {
@@ -88,12 +98,24 @@ impl Elsewhere {
     }
 }
 
+/// Reads a small file of git's. Never a pipe, which could keep us waiting, and never much.
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+    let file = fs::File::options().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::ErrorKind::InvalidData.into());
+    }
+    let mut text = Vec::new();
+    file.take(1 << 20).read_to_end(&mut text)?;
+    Ok(text)
+}
+
 /// What a `.git` file points to.
 fn pointer(dot: &Path) -> Option<PathBuf> {
     if !fs::symlink_metadata(dot).ok()?.is_file() {
         return None;
     }
-    let text = fs::read(dot).ok()?;
+    let text = read(dot).ok()?;
     let path = text.strip_prefix(b"gitdir:")?.trim_ascii();
     (!path.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(path)))
 }

@@ -23,7 +23,9 @@ impl Repo {
         if !here.is_dir() {
             return Err(Error::new(format!("{} is not a directory", show(&here))));
         }
-        let root = here.ancestors().find(|dir| gitdir::is_git_root(dir)).unwrap_or(&here).to_path_buf();
+        // A `.git` that somebody else put above us, in /tmp for instance, does not decide what is shown.
+        let is_root = |dir: &&Path| gitdir::is_git_root(dir) && (*dir == here || gitdir::is_trusted(dir));
+        let root = here.ancestors().find(is_root).unwrap_or(&here).to_path_buf();
         let subdir = here.strip_prefix(&root).map(Path::to_path_buf).unwrap_or_default();
         Ok(Self { root, subdir })
     }

@@ -76,7 +76,7 @@ impl Ui {
     pub fn json(&self, value: &impl serde::Serialize) -> Result<()> {
         let mut text = serde_json::to_vec_pretty(value).map_err(|e| Error::new(format!("cannot write JSON: {e}")))?;
         text.push(b'\n');
-        self.data(&text)
+        self.data(sanitize::json(&String::from_utf8_lossy(&text)).as_bytes())
     }
 
     /// Whether a question can be asked: both ends are a terminal, and `--no-input` was not given.

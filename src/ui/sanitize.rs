@@ -28,6 +28,22 @@ pub fn bytes(input: &[u8]) -> String {
     out
 }
 
+/// Escapes what a terminal could act upon in a JSON document; it stays the same document.
+pub fn json(document: &str) -> String {
+    let mut out = String::with_capacity(document.len());
+    for c in document.chars() {
+        // Below the first blank JSON has escaped everything but its own line breaks.
+        if c != '\n' && is_dangerous(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Escapes a path.
 pub fn path(path: &Path) -> String {
     bytes(path.as_os_str().as_bytes())
@@ -63,6 +79,14 @@ mod tests {
         assert_eq!(text("a\x1b]52;c;x\x07b"), "a\\u{1b}]52;c;x\\u{7}b");
         assert_eq!(text("x\u{202e}y\u{200b}\u{2028}"), "x\\u{202e}y\\u{200b}\\u{2028}");
         assert_eq!(text("line\r\n\u{9b}31m"), "line\\r\\n\\u{9b}31m");
+    }
+
+    #[test]
+    fn json_stays_the_same_document() {
+        let value = serde_json::json!({ "a": "x\u{9b}y\u{202e}\u{e0001}\n\u{7f}é" });
+        let text = json(&serde_json::to_string_pretty(&value).unwrap());
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        assert!(text.chars().all(|c| c == '\n' || !is_dangerous(c)));
     }
 
     #[test]

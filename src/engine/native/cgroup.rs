@@ -72,6 +72,13 @@ pub fn remove(id: &str) {
     }
 }
 
+/// Puts this process under the limits of a session, if it has any.
+pub fn join(id: &str) -> std::io::Result<()> {
+    let name = format!("cowbox-{id}");
+    let dirs = ["memory", "cpu", "pids"].map(|controller| dir_of(controller, &name));
+    dirs.iter().filter(|dir| dir.exists()).try_for_each(|dir| fs::write(dir.join("cgroup.procs"), "0"))
+}
+
 impl Group {
     /// Makes the group of the session in `session_dir`.
     pub fn create(session_dir: &Path, limits: &Limits) -> Result<Self> {

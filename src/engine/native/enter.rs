@@ -12,7 +12,7 @@ use rustix::thread::UnshareFlags;
 
 use super::confine::Program;
 use super::sandbox::{command_name, not_started};
-use super::streams;
+use super::{cgroup, streams};
 use crate::engine::{ExecSpec, Sandbox, plain_exit_code};
 use crate::error::{Error, Kind, Result, reason};
 use crate::policy::Network;
@@ -63,10 +63,12 @@ pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
             let mut keep = vec![report.as_raw_fd(), pidfd.as_raw_fd()];
             keep.extend(inside.descriptors().iter().map(AsRawFd::as_raw_fd));
             close_all_except(&keep);
+            let _ = rustix::process::setsid();
             // Hostile processes are in there already: see `become_it`.
             let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
             let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-            let joined = join_namespaces(pidfd.as_fd(), namespaces);
+            // Under the same limits as everything else in there.
+            let joined = cgroup::join(record.id.as_str()).and_then(|()| join_namespaces(pidfd.as_fd(), namespaces));
             let joined = joined.and_then(|()| std::env::set_current_dir(&workdir));
             let opened = joined.and_then(|()| inside.open());
             let forked = opened.and_then(|streams| Ok((fork_into(UnshareFlags::empty())?, streams)));
@@ -127,6 +129,10 @@ impl Sandbox for Entered {
 
     fn kill(&mut self) {
         self.signal(Signal::SIGKILL);
+    }
+
+    fn shares_group(&self) -> bool {
+        false
     }
 
     fn relay(&mut self) -> Option<&mut Relay> {

@@ -37,6 +37,12 @@ pub fn why_read_only() -> Option<String> {
     nested.first().map(|at| format!("{} is a mount inside it", show(at)))
 }
 
+/// Why its changes are not kept: somebody else was there first.
+pub fn why_in_memory(session_dir: &Path) -> Option<String> {
+    (directory().is_some() && layer(session_dir).is_none())
+        .then(|| format!("/var/tmp/cowbox-{} is not a directory of yours alone", rustix::process::geteuid().as_raw()))
+}
+
 /// Where the layer lies. Sessions usually lie below the home itself, and the kernel refuses an upper
 /// inside its own lower; so then it is in `/var/tmp`, which survives a reboot too. `None`: in memory.
 pub fn layer(session_dir: &Path) -> Option<PathBuf> {
@@ -62,12 +68,15 @@ pub fn orphans() -> Vec<PathBuf> {
 
 /// Writes down whose layer it is.
 pub fn sign(layer: &Path, session_dir: &Path) -> std::io::Result<()> {
-    fs::write(layer.join(OWNER), session_dir.as_os_str().as_bytes())
+    // Whole or not at all: `gc` of another cowbox may be reading.
+    let temp = layer.join(".session");
+    fs::write(&temp, session_dir.as_os_str().as_bytes())?;
+    fs::rename(temp, layer.join(OWNER))
 }
 
 fn owner(layer: &Path) -> Option<PathBuf> {
     let bytes = fs::read(layer.join(OWNER)).ok()?;
-    Some(PathBuf::from(OsString::from_vec(bytes)))
+    Some(PathBuf::from(OsString::from_vec(bytes))).filter(|path| path.is_absolute())
 }
 
 /// Removes the layer of a session that goes.

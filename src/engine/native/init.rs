@@ -68,6 +68,8 @@ impl Init {
 
     fn live(self, go: &mut std::fs::File, status: &mut std::fs::File) -> Result<u8> {
         let os = |e: std::io::Error| Error::new(reason(&e));
+        // A group of its own: `kill 0` inside must not reach cowbox, nor what it was started by.
+        rustix::process::setsid().map_err(|e| os(e.into()))?;
         wait_for(go)?;
         set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(|e| os(e.into()))?;
         if self.network == Network::None {

@@ -82,6 +82,8 @@ impl Engine for Native {
         }
         if let Some(reason) = home::why_read_only() {
             ui.warn(&format!("your home is shown read-only: {reason}"));
+        } else if let Some(reason) = home::why_in_memory(&plan.private_dirs.first().cloned().unwrap_or_default()) {
+            ui.warn(&format!("changes of your home are kept in memory only: {reason}"));
         }
         Ok(())
     }

@@ -41,7 +41,7 @@ const HIDDEN: [&str; 10] = [
     "/sys/firmware",
 ];
 /// Root without a capability may still write its own files: these are the kernel's levers.
-const FROZEN: [&str; 5] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
+const FROZEN: [&str; 6] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/mtrr"];
 
 /// Pieces of `/run` that are part of the system, not of its state.
 const KEPT_IN_RUN: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
@@ -100,8 +100,7 @@ impl Root {
             pending.push(if *read_only {
                 protected(source, target)?
             } else {
-                let tree = clone_tree(source).map_err(|e| Error::io("mount", source, e))?;
-                Pending { tree, target: target.clone(), is_dir: source.is_dir() }
+                with_attributes(source, target, NO_SUID | NO_DEV)?
             });
         }
         match &self.home {
@@ -249,9 +248,13 @@ fn kept_in_run() -> Vec<PathBuf> {
 
 /// A read-only copy of the mount at `source`, for `target`.
 fn protected(source: &Path, target: &Path) -> Result<Pending> {
+    with_attributes(source, target, READ_ONLY | NO_SUID | NO_DEV)
+}
+
+fn with_attributes(source: &Path, target: &Path, attributes: u64) -> Result<Pending> {
     let tree = clone_tree(source).map_err(|e| Error::io("mount", source, e))?;
     let path = c_path(&fd_path(&tree))?;
-    set_attributes(&path, READ_ONLY | NO_SUID | NO_DEV, true).map_err(|e| Error::io("protect", source, e))?;
+    set_attributes(&path, attributes, true).map_err(|e| Error::io("protect", source, e))?;
     Ok(Pending { tree, target: target.to_path_buf(), is_dir: source.is_dir() })
 }
 

@@ -97,8 +97,13 @@ fn root(plan: &Plan) -> Result<Root> {
         false => homes.iter().map(|home| home.join(path)).collect(),
     };
     let mut masked: Vec<PathBuf> = plan.masked.iter().flat_map(absolute).collect();
+    // Where a link leads is decided here: inside, it may be one of the sandbox's making.
+    let real: Vec<PathBuf> = masked.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    masked.extend(real);
     masked.extend(plan.private_dirs.iter().cloned());
     masked.extend(sockets());
+    masked.sort();
+    masked.dedup();
     unmask_what_was_asked_for(plan, &mut masked)?;
     Ok(Root {
         overlays: plan.overlays(),
@@ -191,6 +196,10 @@ impl Sandbox for Native {
     fn kill(&mut self) {
         // pid 1 takes its whole namespace along.
         self.signal(Signal::SIGKILL);
+    }
+
+    fn shares_group(&self) -> bool {
+        false
     }
 
     fn relay(&mut self) -> Option<&mut Relay> {

@@ -79,6 +79,14 @@ const DEFAULT: &[&str] = &[
     "/var/lib/containerd",
     "/var/lib/sss",
     "/var/spool/cron",
+    "/var/backups",
+    "/etc/security/opasswd",
+    "/etc/wireguard",
+    "/etc/NetworkManager/system-connections",
+    "/etc/letsencrypt",
+    "/etc/openvpn",
+    "/var/lib/systemd/credential.secret",
+    "/root/.ssh",
     "/boot",
 ];
 
