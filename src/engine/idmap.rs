@@ -88,6 +88,11 @@ impl IdMap {
 
     /// Writes the maps of the namespace that `pid` is in.
     pub fn write(&self, pid: Pid) -> Result<()> {
+        self.begin(pid)?.finish()
+    }
+
+    /// Begins to write them: helpers take a millisecond or two, in which there is other work to do.
+    pub fn begin(&self, pid: Pid) -> Result<Writing> {
         let pid = pid.as_raw_pid();
         let put = |file: &str, text: &str| {
             let path = format!("/proc/{pid}/{file}");
@@ -96,22 +101,33 @@ impl IdMap {
         match &self.writer {
             Writer::Privileged => {
                 put("uid_map", &lines(&self.users))?;
-                put("gid_map", &lines(&self.groups))
+                put("gid_map", &lines(&self.groups))?;
             }
             Writer::Single => {
                 // Without this the kernel refuses a group map of an unprivileged process.
                 put("setgroups", "deny")?;
                 put("uid_map", &lines(&self.users))?;
-                put("gid_map", &lines(&self.groups))
+                put("gid_map", &lines(&self.groups))?;
             }
             Writer::Helpers(newuidmap, newgidmap) => {
-                // At the same time: each costs a millisecond or two of every start.
                 let users = spawn(newuidmap, pid, &self.users)?;
                 let groups = spawn(newgidmap, pid, &self.groups)?;
-                finish(users, newuidmap)?;
-                finish(groups, newgidmap)
+                return Ok(Writing(vec![(users, newuidmap.clone()), (groups, newgidmap.clone())]));
             }
         }
+        Ok(Writing(Vec::new()))
+    }
+}
+
+/// Maps that are being written by helpers.
+#[derive(Debug)]
+pub struct Writing(Vec<(Child, PathBuf)>);
+
+impl Writing {
+    /// Waits until they are.
+    pub fn finish(self) -> Result<()> {
+        let done: Vec<Result<()>> = self.0.into_iter().map(|(child, helper)| finish(child, &helper)).collect();
+        done.into_iter().collect()
     }
 }
 

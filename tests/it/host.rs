@@ -129,6 +129,12 @@ impl Bystander {
         self.0.id() as i32
     }
 
+    /// When it started, in the kernel's ticks.
+    pub fn start(&self) -> u64 {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap();
+        stat.rsplit(')').next().unwrap().split_ascii_whitespace().nth(19).unwrap().parse().unwrap()
+    }
+
     /// Whether it still lives.
     pub fn is_alive(&mut self) -> bool {
         matches!(self.0.try_wait(), Ok(None))

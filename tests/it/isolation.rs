@@ -227,15 +227,16 @@ fn there_are_only_harmless_devices(engine: Engine) {
 fn a_full_tmp_is_not_the_hosts(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     let name = format!("fill-{}", sandbox.id());
-    let script =
-        format!("for d in /tmp /var/tmp /dev/shm; do head -c 3000000 /dev/zero > $d/{name} && wc -c < $d/{name}; done");
-    let sizes = inside(&sandbox, &[], &script);
-    assert!(sizes.contains("3000000\n"), "{sizes}");
-    for dir in ["/tmp", "/var/tmp", "/dev/shm"] {
-        assert!(!Path::new(dir).join(&name).exists());
+    // The tiny image has no /var.
+    let places: &[&str] =
+        if engine == Engine::Native { &["/tmp", "/var/tmp", "/dev/shm"] } else { &["/tmp", "/dev/shm"] };
+    for place in places {
+        let script = format!("head -c 3000000 /dev/zero > {place}/{name} && wc -c < {place}/{name}");
+        assert_eq!(inside(&sandbox, &[], &script), "3000000\n");
+        assert!(!Path::new(place).join(&name).exists());
+        // It is gone with the sandbox.
+        assert_eq!(inside(&sandbox, &[], &format!("ls {place}/{name} 2>/dev/null; echo")), "\n");
     }
-    // It is gone with the sandbox.
-    assert_eq!(inside(&sandbox, &[], &format!("ls /tmp/{name} 2>/dev/null; echo")), "\n");
 }
 
 fn links_that_leave_the_repo_lead_to_nothing_writable(engine: Engine) {

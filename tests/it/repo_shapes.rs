@@ -28,6 +28,7 @@ on_every_engine!(
     twenty_thousand_files_start_and_diff_like_few,
     changes_deeper_than_a_path_may_be_long_are_kept,
     what_is_ignored_or_hidden_is_there_all_the_same,
+    a_repo_of_another_user_can_be_worked_on,
 );
 
 on_containers!(a_subdirectory_that_an_engine_cannot_carry_is_refused);
@@ -36,8 +37,8 @@ on!(native:
     a_state_directory_on_an_overlay_is_refused_by_its_variable,
     a_state_directory_that_cannot_be_written_is_refused_by_its_variable,
     a_thousand_levels_need_no_thousand_descriptors,
+    a_tree_too_deep_to_be_reviewed_says_so_and_can_be_discarded,
     a_subdirectory_of_any_bytes_is_where_the_command_starts,
-    a_repo_of_another_user_can_be_worked_on,
     a_directory_named_with_c_is_the_repo,
     a_place_that_is_no_directory_is_refused,
 );
@@ -422,9 +423,22 @@ fn a_thousand_levels_need_no_thousand_descriptors(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     sandbox.sh("i=0; while [ $i -lt 1500 ]; do mkdir d && cd d || exit 9; i=$((i+1)); done; echo x > leaf").done();
     // What login shells have.
-    let limited = |args: &[&str]| sandbox.cowbox(args).through("ulimit -n 1024; exec \"$@\"").output();
+    let limited = |args: &[&str]| sandbox.cowbox(args).through("ulimit -S -n 1024; exec \"$@\"").output();
     let output = limited(&["diff", "--name-status"]).ok();
     assert_eq!(output.stdout().lines().count(), 1501);
+    assert_eq!(limited(&["diff", "--json"]).ok().json()["summary"]["added"], 1501);
+    limited(&["discard", "-y"]).done();
+}
+
+/// Whatever it makes, it can be thrown away.
+fn a_tree_too_deep_to_be_reviewed_says_so_and_can_be_discarded(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let program = "import os\nfor i in range(6000): os.mkdir('d'); os.chdir('d')";
+    sandbox.run(&[], &[host::python(), "-c", program]).output().says("the changes are kept").done();
+    let limited = |args: &[&str]| sandbox.cowbox(args).through("ulimit -S -n 1024; exec \"$@\"").output();
+    let output =
+        limited(&["diff", "--name-status"]).code(1).says("cowbox: error: ").says("directories inside each other");
+    assert!(output.stderr().len() < 2000, "{}", output.stderr().len());
     limited(&["discard", "-y"]).done();
 }
 

@@ -296,8 +296,9 @@ fn after_a_reboot_a_session_is_stopped_with_its_changes(engine: Engine) {
             record["incarnation"]["ended"] = Value::Null;
             record["incarnation"]["exit"] = Value::Null;
             for who in ["runner", "init"] {
-                record["incarnation"][who] =
-                    serde_json::json!({"pid": bystander.pid(), "start": 1, "boot": "another-boot"});
+                record["incarnation"][who] = serde_json::json!({
+                    "pid": bystander.pid(), "start": bystander.start(), "boot": "another-boot"
+                });
             }
         });
         let output = sandbox.cowbox(look).output().ok();
@@ -317,8 +318,9 @@ fn a_process_that_got_the_number_of_another_is_left_alone(engine: Engine) {
         edit_record(&sandbox, &id, |record| {
             record["state"] = "running".into();
             for who in ["runner", "init"] {
-                record["incarnation"][who] =
-                    serde_json::json!({"pid": bystander.pid(), "start": 1, "boot": boot.trim()});
+                record["incarnation"][who] = serde_json::json!({
+                    "pid": bystander.pid(), "start": bystander.start() - 1, "boot": boot.trim()
+                });
             }
         });
         let _ = sandbox.cowbox(&[verb, "it"]).output();

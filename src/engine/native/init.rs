@@ -1,5 +1,6 @@
 //! pid 1 of a native sandbox: sets it up, starts the command, passes signals on, reaps orphans.
 
+use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
@@ -15,10 +16,10 @@ use super::streams::Inside;
 use crate::engine::plain_exit_code;
 use crate::error::{Error, Result, reason, show};
 use crate::policy::Network;
+use crate::policy::environment::Environment;
 use crate::sys::process::{Side, close_all_except, exit_now, fork_into};
-use crate::sys::seccomp::Filters;
 use crate::sys::signal::Signals;
-use crate::sys::{capabilities, loopback};
+use crate::sys::{capabilities, loopback, seccomp};
 
 /// Signals that are passed on to the command.
 pub const FORWARDED: [Signal; 8] = [
@@ -32,12 +33,12 @@ pub const FORWARDED: [Signal; 8] = [
     Signal::SIGCONT,
 ];
 
-/// Everything that pid 1 needs, made before the fork.
+/// Everything that pid 1 needs. What costs time it makes itself, while its id maps are written.
 #[derive(Debug)]
 pub struct Init {
     pub(super) root: Root,
-    pub(super) program: Program,
-    pub(super) filters: Filters,
+    pub(super) command: Vec<OsString>,
+    pub(super) env: Environment,
     pub(super) network: Network,
     pub(super) workdir: PathBuf,
     pub(super) streams: Inside,
@@ -70,6 +71,8 @@ impl Init {
         let os = |e: std::io::Error| Error::new(reason(&e));
         // A group of its own: `kill 0` inside must not reach cowbox, nor what it was started by.
         rustix::process::setsid().map_err(|e| os(e.into()))?;
+        let program = Program::new(&self.command, &self.env)?;
+        let filters = seccomp::compile()?;
         wait_for(go)?;
         set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(|e| os(e.into()))?;
         if self.network == Network::None {
@@ -84,7 +87,7 @@ impl Init {
         wait_for(go)?;
         match fork_into(UnshareFlags::empty()).map_err(os)? {
             Side::Child => {
-                let _ = writeln!(status, "{}", self.program.become_it(&self.filters, self.network, &streams));
+                let _ = writeln!(status, "{}", program.become_it(&filters, self.network, &streams));
                 exit_now(125)
             }
             Side::Parent(command) => {

@@ -59,6 +59,8 @@ pub struct Root {
     pub binds: Vec<(PathBuf, PathBuf, bool)>,
     /// Hidden, if there.
     pub masked: Vec<PathBuf>,
+    /// Root's files are the command's own; to everybody else they are closed anyway.
+    pub as_root: bool,
 }
 
 /// The home of the sandbox.
@@ -138,7 +140,7 @@ impl Root {
             hide(path)?;
         }
         for path in FROZEN {
-            if Path::new(path).exists() {
+            if self.as_root && Path::new(path).exists() {
                 step("freeze a part of /proc", mount_bind(path, path))?;
                 set_attributes(&c_path(Path::new(path))?, READ_ONLY | NO_SUID | NO_DEV, false)
                     .map_err(|e| Error::io("freeze", Path::new(path), e))?;

@@ -1,34 +1,37 @@
 //! The parent's side of a native sandbox.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::sys::signal::{Signal, kill};
+use rustix::fs::Access;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 use rustix::thread::UnshareFlags;
 
-use super::confine::Program;
 use super::init::{Init, READY};
 use super::root::{Home, Root};
 use super::{cgroup, home, id_map, streams};
+use crate::engine::idmap::Writing;
 use crate::engine::{OnCreated, Sandbox, plain_exit_code};
 use crate::error::{Error, Kind, Result, reason, show};
-use crate::plan::Plan;
+use crate::layer::create;
+use crate::plan::{Overlay, Plan};
 use crate::policy::Network;
 use crate::process::relay::Relay;
 use crate::session::liveness::ProcessId;
 use crate::sys::process::{Side, fork_into};
-use crate::sys::seccomp;
 
 /// Starts it; returns when it is complete and its command may run.
 pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
     let os = |e: rustix::io::Errno| Error::new(format!("cannot start the sandbox: {}", reason(&e.into())));
     let (outside, inside) = streams::make(plan.terminal)?;
+    let root = root(plan)?;
+    let home = root.home.as_ref().and_then(|home| Some((home.path.clone(), home.layer.clone()?)));
     let init = Init {
-        root: root(plan)?,
-        program: Program::new(&plan.command, &plan.env)?,
-        filters: seccomp::compile()?,
+        root,
+        command: plan.command.clone(),
+        env: plan.env.clone(),
         network: plan.network,
         workdir: plan.workdir.clone(),
         streams: inside,
@@ -59,9 +62,11 @@ pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
     drop((go_reader, status_writer));
     let command = command_name(&plan.command);
     let mut sandbox = Native { pid, command, relay: None, status: BufReader::new(status.into()), group, ended: false };
-    // From here on dropping it ends the child. Helpers that fail leave the map unwritten, and a
-    // single id needs none.
-    if let Err(error) = map.write(pid)
+    // From here on dropping it ends the child. While the helpers work, so do we and pid 1.
+    let writing = map.begin(pid);
+    make_home_layer(home, &plan.session_dir)?;
+    // Helpers that fail leave the map unwritten, and a single id needs none.
+    if let Err(error) = writing.and_then(Writing::finish)
         && (!map.has_range() || map.single().write(pid).is_err())
     {
         return Err(error.hint("`cowbox doctor` tells how to allow user namespaces"));
@@ -83,10 +88,6 @@ fn root(plan: &Plan) -> Result<Root> {
     let home = match homes.first() {
         Some(path) => {
             let layer = home::layer(&plan.session_dir).filter(|_| !read_only);
-            if let Some(layer) = &layer {
-                make_home_layer(layer, path)?;
-                home::sign(layer, &plan.session_dir).map_err(|e| Error::io("write", layer, e))?;
-            }
             Some(Home { path: path.clone(), layer, read_only })
         }
         None => None,
@@ -104,12 +105,16 @@ fn root(plan: &Plan) -> Result<Root> {
     masked.extend(sockets());
     masked.sort();
     masked.dedup();
+    // Each mount costs every start some time; what is closed to us is closed to the command as well.
+    let open = |path: &PathBuf, how| rustix::fs::access(path, how).is_ok();
+    masked.retain(|path| [Access::READ_OK, Access::WRITE_OK, Access::EXEC_OK].into_iter().any(|how| open(path, how)));
     unmask_what_was_asked_for(plan, &mut masked)?;
     Ok(Root {
         overlays: plan.overlays(),
         home,
         binds: plan.binds().map(|(m, ro)| (m.source.clone(), m.target.clone(), ro)).collect(),
         masked,
+        as_root: rustix::process::geteuid().is_root(),
     })
 }
 
@@ -131,14 +136,11 @@ fn unmask_what_was_asked_for(plan: &Plan, masked: &mut Vec<PathBuf>) -> Result<(
     Ok(())
 }
 
-fn make_home_layer(layer: &std::path::Path, home: &std::path::Path) -> Result<()> {
-    crate::layer::create::layers(&crate::plan::Overlay {
-        lower: home.to_path_buf(),
-        target: home.to_path_buf(),
-        upper: layer.join("upper"),
-        work: layer.join("work"),
-        volatile: true,
-    })
+fn make_home_layer(home: Option<(PathBuf, PathBuf)>, session_dir: &Path) -> Result<()> {
+    let Some((home, layer)) = home else { return Ok(()) };
+    let (upper, work) = (layer.join("upper"), layer.join("work"));
+    create::layers(&Overlay { lower: home.clone(), target: home, upper, work, volatile: true })?;
+    home::sign(&layer, session_dir).map_err(|e| Error::io("write", &layer, e))
 }
 
 /// Sockets in the file system are doors to daemons, and a read-only mount does not close them.
