@@ -94,3 +94,17 @@ const DEFAULT: &[&str] = &[
 pub fn default_list() -> Vec<PathBuf> {
     DEFAULT.iter().map(PathBuf::from).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_lists_what_is_hidden() {
+        let document = include_str!("../../../docs/configuration.md");
+        let section = document.split("## What native hides").nth(1).unwrap();
+        let rows = section.lines().filter(|line| line.starts_with('|') && !line.contains("always"));
+        let listed: Vec<&str> = rows.flat_map(|row| row.split('`').skip(1).step_by(2)).collect();
+        assert_eq!(listed, DEFAULT);
+    }
+}
