@@ -25,7 +25,13 @@ pub struct Cowbox {
 impl Cowbox {
     pub(super) fn new(root: &Path) -> Self {
         let program = std::env::var_os("COWBOX_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_cowbox").into());
-        let mut command = Command::new(program);
+        let mut command = if keyboard_is_ignored() {
+            let mut command = Command::new("/usr/bin/env");
+            command.arg("--default-signal=INT,QUIT").arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
         command.env_clear();
         Self { command, stdin: None, root: root.to_path_buf() }
     }
@@ -102,6 +108,14 @@ impl Cowbox {
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
+}
+
+/// Whether we were started so that Ctrl-C is ignored, as shells do it for `command &`. Children would inherit that.
+fn keyboard_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    let bit = |signal: Signal| 1u64 << (signal as i32 - 1);
+    u64::from_str_radix(mask.trim(), 16).unwrap() & (bit(Signal::SIGINT) | bit(Signal::SIGQUIT)) != 0
 }
 
 /// The command line, for messages.

@@ -169,7 +169,7 @@ fn the_kernels_levers_are_out_of_reach(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     // Each of them harmless should it succeed: what is there is written back.
     let script = "try() { if ( eval \"$1\" ) 2>/dev/null; then echo \"possible: $1\"; fi; }
-        for f in vm/swappiness kernel/randomize_va_space kernel/core_pattern kernel/hostname kernel/printk; do
+        for f in vm/swappiness kernel/randomize_va_space kernel/core_pattern kernel/hostname kernel/printk kernel/ns_last_pid; do
             try \"cat /proc/sys/$f > /proc/sys/$f\"; done
         try 'echo h > /proc/sysrq-trigger'
         try 'mkdir /sys/fs/cgroup/*/cowbox-it'
@@ -192,6 +192,11 @@ fn the_kernels_levers_are_out_of_reach(engine: Engine) {
     for options in [&[][..], &["--user", "root"]] {
         assert_eq!(inside(&sandbox, options, script), "done\n", "{options:?}");
     }
+    let limits = || host::sh("cat /proc/sys/kernel/msgmax /proc/sys/kernel/shmmni /proc/sys/kernel/pid_max");
+    let before = limits();
+    let script = "cd /proc/sys/kernel; echo 4321 > msgmax; echo 4321 > shmmni; echo 4321 > pid_max";
+    let _ = sandbox.shell(&["--user", "root"], script).output();
+    assert_eq!(limits(), before);
     if engine == Engine::Native {
         // And nothing else of /proc and /sys is writable, whoever asks: access(2) knows read-only mounts.
         let program = "import os
@@ -203,8 +208,16 @@ for top in ('/proc', '/sys'):
             if not os.path.islink(p) and os.access(p, os.W_OK): print(p)";
         for options in [&[][..], &["--user", "root"]] {
             let found = python_inside(&sandbox, options, program).ok().stdout();
-            // Pressure files only take triggers of the writer's own, and the kernel refuses those without a capability.
-            let found: Vec<&str> = found.lines().filter(|l| !l.starts_with("/proc/pressure/")).collect();
+            // By mode anybody's, and the kernel refuses the write itself without a capability.
+            let refused = |line: &str| line.starts_with("/proc/pressure/") || line == "/proc/sys/kernel/ns_last_pid";
+            // What belongs to a namespace is its own root's to set.
+            let own = |line: &str| {
+                let name = line.trim_start_matches("/proc/sys/");
+                ["fs/mqueue/", "kernel/msg", "kernel/sem", "kernel/shm", "kernel/auto_msgmni", "kernel/pid_max"]
+                    .iter()
+                    .any(|own| name.starts_with(own))
+            };
+            let found: Vec<&str> = found.lines().filter(|l| !refused(l) && (options.is_empty() || !own(l))).collect();
             assert!(found.is_empty(), "{options:?}: writable {found:?}");
         }
     }

@@ -31,7 +31,10 @@ on_every_engine!(
     a_repo_of_another_user_can_be_worked_on,
 );
 
-on_containers!(a_subdirectory_that_an_engine_cannot_carry_is_refused);
+on_containers!(
+    a_subdirectory_that_an_engine_cannot_carry_is_refused,
+    a_git_directory_that_does_not_name_the_repo_is_not_shown,
+);
 
 on!(native:
     a_state_directory_on_an_overlay_is_refused_by_its_variable,
@@ -200,19 +203,39 @@ fn git_works_in_a_linked_worktree(engine: Engine) {
     assert_eq!(git(&tree, &["status", "--porcelain"]), "");
 }
 
-fn git_works_with_a_git_directory_kept_elsewhere(engine: Engine) {
-    let mut sandbox = Sandbox::new(engine).with_image("debian");
+/// A working tree at `home/tree` whose git data is at `home/git data`.
+fn separate_git_directory(sandbox: &Sandbox) -> (PathBuf, PathBuf) {
     let (tree, data) = (sandbox.home().join("tree"), sandbox.home().join("git data"));
     fs::create_dir(&tree).unwrap();
     fs::write(tree.join("file"), "x\n").unwrap();
     git(&tree, &["init", "--quiet", "--separate-git-dir", data.to_str().unwrap()]);
     git(&tree, &["add", "--all"]);
     git(&tree, &["commit", "--quiet", "--message", "first"]);
+    (tree, data)
+}
+
+fn git_works_with_a_git_directory_kept_elsewhere(engine: Engine) {
+    let mut sandbox = Sandbox::new(engine).with_image("debian");
+    let (tree, data) = separate_git_directory(&sandbox);
+    git(&tree, &["config", "core.worktree", tree.to_str().unwrap()]);
     sandbox.use_repo(&tree);
     let canary = Canary::at(&data);
     sandbox.sh(GIT).prints(ANSWER).done();
     canary.check();
     assert_eq!(sandbox.changes(), ["A  inside.txt"]);
+}
+
+/// `.git` is a file of the repo, and may name anything: what is shown inside must say that it belongs to this repo.
+fn a_git_directory_that_does_not_name_the_repo_is_not_shown(engine: Engine) {
+    let mut sandbox = Sandbox::new(engine).with_image("debian");
+    let (tree, data) = separate_git_directory(&sandbox);
+    sandbox.use_repo(&tree);
+    let script = format!("ls '{}' 2>/dev/null; git status 2>/dev/null; echo done", data.display());
+    let output = sandbox.sh(&script).prints("done\n").ok();
+    assert!(output.stderr().contains("git data"), "it is said: {}", output.stderr());
+    // Nor one that names another.
+    git(&tree, &["config", "core.worktree", "/somewhere/else"]);
+    sandbox.sh(&script).prints("done\n").done();
 }
 
 /// A superproject `home/super` with a submodule at `lib/sub`.
@@ -504,7 +527,7 @@ fn a_directory_named_with_c_is_the_repo(engine: Engine) {
 
 fn a_place_that_is_no_directory_is_refused(engine: Engine) {
     let sandbox = Sandbox::new(engine);
-    for (place, why) in [("nowhere", "no such file"), ("README.md", "is not a directory")] {
+    for (place, why) in [("nowhere", "no such file"), ("README.md", "not a directory")] {
         let output = sandbox.run(&["-C", place], &["true"]).output().code(125);
         assert!(output.stderr().starts_with("cowbox: error: ") && output.stderr().contains(why), "{}", output.stderr());
     }

@@ -81,7 +81,8 @@ fn counted(engine: Engine, signal: Signal) {
 fn sigint_by_kill_reaches_the_command_once(engine: Engine) {
     counted(engine, Signal::SIGINT);
     let sandbox = Sandbox::new(engine);
-    let mut running = sandbox.shell(&[], "echo ready; exec sleep 600").spawn();
+    // Not one long sleep: a shell that is interrupted between fork and exec of its child loses the signal.
+    let mut running = sandbox.shell(&[], "echo ready; while :; do sleep 0.1; done").spawn();
     running.expect("ready");
     running.signal(Signal::SIGINT);
     let _ = running.wait().code(130);

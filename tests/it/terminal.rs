@@ -1,5 +1,7 @@
 //! With a terminal on all three streams the command has it: size, job control, Ctrl-C.
 
+use std::time::Duration;
+
 use nix::sys::signal::Signal;
 
 use crate::common::{Engine, Sandbox, on_containers, on_every_engine};
@@ -22,6 +24,9 @@ on_every_engine!(
     what_is_pasted_arrives_whole,
 );
 on_containers!(no_terminal_inside_unless_all_three_streams_are_one);
+
+/// Not one long sleep: a shell that is interrupted between fork and exec of its child loses the signal.
+const LOOP: &str = "echo ready; while :; do sleep 0.1; done";
 
 fn the_command_has_a_terminal(engine: Engine) {
     let sandbox = Sandbox::new(engine);
@@ -71,7 +76,7 @@ fn job_control_works_in_a_shell(engine: Engine) {
     terminal.enter("fg");
     terminal.expect("sleep");
     // The shell prints the job before it continues it.
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    std::thread::sleep(Duration::from_millis(300));
     terminal.send(b"\x03");
     terminal.enter("echo back $((40 + 4))");
     terminal.expect("back 44");
@@ -107,7 +112,7 @@ fn ctrl_c_reaches_the_command_once(engine: Engine) {
 
 fn ctrl_c_ends_the_command_and_leaves_nothing(engine: Engine) {
     let sandbox = Sandbox::new(engine);
-    let mut terminal = sandbox.shell(&[], "echo x > kept; echo ready; sleep 600").terminal(24, 80);
+    let mut terminal = sandbox.shell(&[], &format!("echo x > kept; {LOOP}")).terminal(24, 80);
     terminal.expect("ready");
     terminal.send(b"\x03");
     assert_eq!(terminal.wait(), 130, "{}", terminal.screen());
@@ -119,6 +124,8 @@ fn ctrl_backslash_ends_the_command(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     let mut terminal = sandbox.shell(&[], "ulimit -c 0; echo ready; exec sleep 600").terminal(24, 80);
     terminal.expect("ready");
+    // Shells survive it; until the exec it would be lost.
+    std::thread::sleep(Duration::from_millis(500));
     terminal.send(b"\x1c");
     assert_eq!(terminal.wait(), 131, "{}", terminal.screen());
 }

@@ -1,22 +1,19 @@
 //! Another command in a live native sandbox.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
 
 use nix::sys::signal::{Signal, kill};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{
-    DumpableBehavior, Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open, set_dumpable_behavior, waitpid,
-};
+use rustix::process::{DumpableBehavior, Pid, PidfdFlags, WaitOptions, pidfd_open, set_dumpable_behavior, waitpid};
 use rustix::thread::UnshareFlags;
 
 use super::confine::Program;
-use super::sandbox::{command_name, not_started};
+use super::live::Live;
 use super::{cgroup, streams};
 use crate::engine::{ExecSpec, Sandbox, plain_exit_code};
-use crate::error::{Error, Kind, Result, reason};
+use crate::error::{Error, Result, reason};
 use crate::policy::Network;
-use crate::process::relay::Relay;
 use crate::session::Record;
 use crate::sys::process::{Side, close_all_except, exit_now, fork_into, join_namespaces};
 use crate::sys::seccomp;
@@ -52,9 +49,7 @@ pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
     match fork_into(UnshareFlags::empty()).map_err(os)? {
         Side::Parent(child) => {
             drop((writer, inside));
-            let status = BufReader::new(status.into());
-            let mut entered =
-                Entered { pid: child, command: command_name(spec.command), relay: None, status, ended: false };
+            let mut entered = Live::new(child, spec.command, status);
             entered.relay = Some(outside.connect()?);
             Ok(Box::new(entered))
         }
@@ -106,57 +101,6 @@ fn middle(command: Pid) -> i32 {
             if arrived.signal != Signal::SIGCHLD && !arrived.from_terminal {
                 let _ = kill(nix::unistd::Pid::from_raw(command.as_raw_pid()), arrived.signal);
             }
-        }
-    }
-}
-
-struct Entered {
-    pid: Pid,
-    command: String,
-    relay: Option<Relay>,
-    status: BufReader<std::fs::File>,
-    ended: bool,
-}
-
-impl Sandbox for Entered {
-    fn pid(&self) -> Pid {
-        self.pid
-    }
-
-    fn signal(&mut self, signal: Signal) {
-        let _ = kill(nix::unistd::Pid::from_raw(self.pid.as_raw_pid()), signal);
-    }
-
-    fn kill(&mut self) {
-        self.signal(Signal::SIGKILL);
-    }
-
-    fn shares_group(&self) -> bool {
-        false
-    }
-
-    fn relay(&mut self) -> Option<&mut Relay> {
-        self.relay.as_mut()
-    }
-
-    fn exit_code(&mut self, status: WaitStatus) -> Result<u8> {
-        self.ended = true;
-        drop(self.relay.take());
-        let mut line = String::new();
-        let _ = self.status.read_line(&mut line);
-        match line.trim_end().split_once(' ') {
-            Some(("exec", errno)) => Err(not_started(&self.command, errno.parse().unwrap_or(0))),
-            Some((_, message)) => Err(Error::of(Kind::NotStarted, message)),
-            None => Ok(plain_exit_code(status)),
-        }
-    }
-}
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        if !self.ended {
-            self.kill();
-            let _ = waitpid(Some(self.pid), WaitOptions::empty());
         }
     }
 }

@@ -8,6 +8,7 @@ mod confine;
 mod enter;
 mod home;
 mod init;
+mod live;
 mod pty;
 mod root;
 mod sandbox;

@@ -1,24 +1,22 @@
 //! The parent's side of a native sandbox.
 
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-use nix::sys::signal::{Signal, kill};
 use rustix::fs::Access;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 use rustix::thread::UnshareFlags;
 
-use super::init::{Init, READY};
+use super::init::Init;
+use super::live::Live;
 use super::root::{Home, Root};
 use super::{cgroup, home, id_map, streams};
 use crate::engine::idmap::Writing;
-use crate::engine::{OnCreated, Sandbox, plain_exit_code};
-use crate::error::{Error, Kind, Result, reason, show};
+use crate::engine::{OnCreated, Sandbox};
+use crate::error::{Error, Result, reason, show};
 use crate::layer::create;
 use crate::plan::{Overlay, Plan};
 use crate::policy::Network;
-use crate::process::relay::Relay;
 use crate::session::liveness::ProcessId;
 use crate::sys::process::{Side, fork_into};
 
@@ -60,8 +58,8 @@ pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
         }
     };
     drop((go_reader, status_writer));
-    let command = command_name(&plan.command);
-    let mut sandbox = Native { pid, command, relay: None, status: BufReader::new(status.into()), group, ended: false };
+    let mut sandbox = Live::new(pid, &plan.command, status);
+    sandbox.group = group;
     // From here on dropping it ends the child. While the helpers work, so do we and pid 1.
     let writing = map.begin(pid);
     make_home_layer(home, &plan.session_dir)?;
@@ -154,96 +152,4 @@ fn sockets() -> Vec<PathBuf> {
     found.sort();
     found.dedup();
     found.into_iter().map(PathBuf::from).collect()
-}
-
-/// A running native sandbox; dropped before its end, it is killed.
-struct Native {
-    pid: Pid,
-    command: String,
-    relay: Option<Relay>,
-    status: BufReader<std::fs::File>,
-    group: Option<cgroup::Group>,
-    ended: bool,
-}
-
-impl Native {
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        let _ = self.status.read_line(&mut line);
-        line.trim_end().to_owned()
-    }
-
-    fn expect_ready(&mut self) -> Result<()> {
-        match self.line() {
-            line if line == READY => Ok(()),
-            line => {
-                let said = line.strip_prefix("failed ").unwrap_or("the sandbox's first process died");
-                let (message, hint) = said.split_once('\t').unwrap_or((said, ""));
-                let usual = "`cowbox doctor` tries everything that the native engine needs";
-                Err(Error::new(message).hint(if hint.is_empty() { usual } else { hint }))
-            }
-        }
-    }
-}
-
-impl Sandbox for Native {
-    fn pid(&self) -> Pid {
-        self.pid
-    }
-
-    fn signal(&mut self, signal: Signal) {
-        let _ = kill(nix::unistd::Pid::from_raw(self.pid.as_raw_pid()), signal);
-    }
-
-    fn kill(&mut self) {
-        // pid 1 takes its whole namespace along.
-        self.signal(Signal::SIGKILL);
-    }
-
-    fn shares_group(&self) -> bool {
-        false
-    }
-
-    fn relay(&mut self) -> Option<&mut Relay> {
-        self.relay.as_mut()
-    }
-
-    fn exit_code(&mut self, status: WaitStatus) -> Result<u8> {
-        self.ended = true;
-        // The last output is shown, and our terminal is as it was, before anything else is said.
-        drop(self.relay.take());
-        let line = self.line();
-        match line.split_once(' ') {
-            Some(("exit", code)) => Ok(code.parse().unwrap_or(125)),
-            Some(("exec", errno)) => Err(not_started(&self.command, errno.parse().unwrap_or(0))),
-            Some((_, message)) => Err(Error::of(Kind::NotStarted, message)),
-            None => Ok(plain_exit_code(status)),
-        }
-    }
-}
-
-impl Drop for Native {
-    fn drop(&mut self) {
-        if !self.ended {
-            self.kill();
-            let _ = waitpid(Some(self.pid), WaitOptions::empty());
-        }
-        drop(self.group.take());
-    }
-}
-
-/// What a command is called in messages.
-pub fn command_name(command: &[std::ffi::OsString]) -> String {
-    command.first().map_or_else(|| "the shell".to_owned(), |name| crate::ui::sanitize::text(&name.to_string_lossy()))
-}
-
-/// Why a command could not be executed; the words are those of the helper in containers.
-pub fn not_started(command: &str, errno: i32) -> Error {
-    use nix::errno::Errno;
-    let (kind, why) = match Errno::from_raw(errno) {
-        Errno::ENOENT | Errno::ENOTDIR => (Kind::NotFound, "not found"),
-        Errno::EACCES => (Kind::NotExecutable, "not executable"),
-        _ => (Kind::NotExecutable, "cannot be executed"),
-    };
-    Error::of(kind, format!("{command}: {why} in the sandbox"))
 }
