@@ -1,6 +1,5 @@
 //! The parent's side of a native sandbox.
 
-use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
