@@ -48,6 +48,13 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
         None => plan(&args, &settings, &repo, chosen.engine.as_ref())?,
     };
     plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone()];
+    if let Some(gitdir) = gitdir::not_shown(&repo.root) {
+        ui.warn(&format!(
+            "git will not work inside: {} is not shown, because it does not name this working tree; `git config core.worktree {}` there would",
+            show_path(&gitdir),
+            show_path(&repo.root)
+        ));
+    }
     plan.ephemeral = on_exit == OnExit::Discard;
     check_mounts(&plan)?;
     chosen.engine.prepare(&mut plan, ui)?;

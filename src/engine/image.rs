@@ -197,7 +197,7 @@ impl EmptyImage {
         let engine = client.program().display();
         let failed = |why: String| Error::new(format!("{engine} cannot import an image: {why}"));
         // Two first starts at the same time must not take it away from each other.
-        let name = format!("localhost/cowbox-probe:{}", std::process::id());
+        let name = format!("localhost/cowbox-probe:{}", crate::session::SessionId::new().as_str().to_lowercase());
         let mut command = client.command();
         command.args(["import", "-", &name]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| failed(crate::error::reason(&e)))?;

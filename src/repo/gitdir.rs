@@ -51,6 +51,12 @@ pub fn elsewhere(root: &Path) -> Option<Elsewhere> {
     (is_gitdir && outside && points_back(&gitdir, root)).then_some(Elsewhere { pointer, gitdir, common })
 }
 
+/// A gitdir outside of `root` that `.git` names, and that does not name `root` in turn.
+pub fn not_shown(root: &Path) -> Option<PathBuf> {
+    let gitdir = root.join(pointer(&root.join(".git"))?).canonicalize().ok()?;
+    (!gitdir.starts_with(root) && elsewhere(root).is_none()).then_some(gitdir)
+}
+
 /// A worktree's gitdir has a file `gitdir` with the way back, a submodule's config a `worktree`.
 fn points_back(gitdir: &Path, root: &Path) -> bool {
     let back = |text: &[u8]| gitdir.join(OsStr::from_bytes(text.trim_ascii())).canonicalize().ok();

@@ -24,7 +24,7 @@ pub struct Program {
 impl Program {
     /// Resolves nothing yet: the PATH is searched inside.
     pub fn new(command: &[OsString], env: &Environment) -> Result<Self> {
-        let words = if command.is_empty() { vec![shell(env)] } else { command.to_vec() };
+        let words = command;
         let c = |s: &OsStr| CString::new(s.as_bytes()).map_err(|_| Error::new("an argument holds a NUL byte"));
         let name = words[0].as_os_str();
         let candidates = if name.as_bytes().contains(&b'/') || name.is_empty() {
@@ -87,6 +87,11 @@ impl Program {
         let Err(_) = nix::unistd::execve(c"/bin/sh", &arguments, &self.environment);
         nix::errno::Errno::ENOEXEC
     }
+}
+
+/// The command as given, or the user's shell. To be asked outside: inside, ids may not be mapped yet.
+pub fn command_or_shell(command: &[OsString], env: &Environment) -> Vec<OsString> {
+    if command.is_empty() { vec![shell(env)] } else { command.to_vec() }
 }
 
 /// The user's own shell.

@@ -8,7 +8,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{DumpableBehavior, Pid, PidfdFlags, WaitOptions, pidfd_open, set_dumpable_behavior, waitpid};
 use rustix::thread::UnshareFlags;
 
-use super::confine::Program;
+use super::confine::{Program, command_or_shell};
 use super::live::Live;
 use super::{cgroup, streams};
 use crate::engine::{ExecSpec, Sandbox, plain_exit_code};
@@ -24,7 +24,7 @@ pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
     let gone = || Error::new(format!("the sandbox of session {} has just ended", record.name));
     let init = record.incarnation.as_ref().and_then(|i| i.init.clone()).ok_or_else(gone)?;
     let network = record.policy.network.unwrap_or(Network::None);
-    let program = Program::new(spec.command, spec.env)?;
+    let program = Program::new(&command_or_shell(spec.command, spec.env), spec.env)?;
     let filters = seccomp::compile()?;
     let pid = Pid::from_raw(init.pid).ok_or_else(gone)?;
     let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|_| gone())?;

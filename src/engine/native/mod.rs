@@ -13,6 +13,7 @@ mod pty;
 mod root;
 mod sandbox;
 pub mod secrets;
+mod sockets;
 mod streams;
 
 use std::path::Path;

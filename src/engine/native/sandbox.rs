@@ -6,10 +6,11 @@ use rustix::fs::Access;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::thread::UnshareFlags;
 
+use super::confine::command_or_shell;
 use super::init::Init;
 use super::live::Live;
 use super::root::{Home, Root};
-use super::{cgroup, home, id_map, streams};
+use super::{cgroup, home, id_map, sockets, streams};
 use crate::engine::idmap::Writing;
 use crate::engine::{OnCreated, Sandbox};
 use crate::error::{Error, Result, reason, show};
@@ -27,7 +28,7 @@ pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
     let home = root.home.as_ref().and_then(|home| Some((home.path.clone(), home.layer.clone()?)));
     let init = Init {
         root,
-        command: plan.command.clone(),
+        command: command_or_shell(&plan.command, &plan.env),
         env: plan.env.clone(),
         network: plan.network,
         workdir: plan.workdir.clone(),
@@ -99,7 +100,7 @@ fn root(plan: &Plan) -> Result<Root> {
     let real: Vec<PathBuf> = masked.iter().filter_map(|path| path.canonicalize().ok()).collect();
     masked.extend(real);
     masked.extend(plan.private_dirs.iter().cloned());
-    masked.extend(sockets());
+    masked.extend(sockets::listening());
     masked.sort();
     masked.dedup();
     // Each mount costs every start some time; what is closed to us is closed to the command as well.
@@ -138,17 +139,4 @@ fn make_home_layer(home: Option<(PathBuf, PathBuf)>, session_dir: &Path) -> Resu
     let (upper, work) = (layer.join("upper"), layer.join("work"));
     create::layers(&Overlay { lower: home.clone(), target: home, upper, work, volatile: true })?;
     home::sign(&layer, session_dir).map_err(|e| Error::io("write", &layer, e))
-}
-
-/// Sockets in the file system are doors to daemons, and a read-only mount does not close them.
-fn sockets() -> Vec<PathBuf> {
-    let table = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
-    let private = ["/tmp/", "/run/", "/var/run/", "/dev/", "/proc/", "/var/tmp/"];
-    // The path is the rest of the line: it may hold blanks.
-    let path = |line: &str| line.split_once(" /").map(|(_, rest)| format!("/{rest}"));
-    let mut found: Vec<String> = table.lines().skip(1).filter_map(path).collect();
-    found.retain(|p| !private.iter().any(|dir| p.starts_with(dir)));
-    found.sort();
-    found.dedup();
-    found.into_iter().map(PathBuf::from).collect()
 }
