@@ -115,10 +115,10 @@ fn the_report_is_the_result_as_json(engine: Engine) {
     assert_eq!(report["engine"], engine.name());
     assert_eq!(report["repo"], sandbox.repo().to_str().unwrap());
     assert_eq!(report["exit"], 3);
-    // A relative one is the caller's, not the repo's.
+    // `-C` is as if started there, for the report too.
     let output = sandbox.run(&["-C", "api", "--on-exit", "discard", "--report", "../report2.json"], &["true"]);
     output.current_dir(sandbox.home()).output().done();
-    assert_eq!(read_report(&sandbox.root().join("report2.json"))["state"], "discarded");
+    assert_eq!(read_report(&sandbox.home().join("report2.json"))["state"], "discarded");
 }
 
 fn a_command_that_is_not_there_is_reported_too(engine: Engine) {
