@@ -52,7 +52,8 @@ on!(native:
     the_home_is_copy_on_write_and_part_of_the_session,
     a_home_with_a_mount_inside_is_read_only_and_that_is_said,
     every_mount_is_without_setuid_and_only_private_ones_are_writable,
-    sockets_with_odd_names_are_closed,
+    sockets_with_blanks_in_their_names_are_closed,
+    sockets_bound_by_a_relative_name_are_closed,
     open_files_of_the_caller_are_not_passed_on,
     user_attributes_are_kept_and_alone_are_a_change,
 );
@@ -403,30 +404,36 @@ fn sockets_of_the_host_are_closed(engine: Engine) {
     reached(&sandbox, &[], &names.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
-/// The kernel's list of sockets is text: names with blanks, and names as they were given to bind(2).
-fn sockets_with_odd_names_are_closed(engine: Engine) {
+/// The kernel's list of sockets is text, with blanks between its columns.
+fn sockets_with_blanks_in_their_names_are_closed(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     let real = outside();
-    let blank = real.path().join("an agent's socket");
-    let _first = UnixListener::bind(&blank).unwrap();
-    let program = "import socket,sys,time\ns=socket.socket(socket.AF_UNIX); s.bind('relative.sock'); s.listen(); print('up', flush=True); time.sleep(600)";
-    let mut daemon = std::process::Command::new(python())
-        .args(["-c", program])
-        .current_dir(real.path())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let relative = real.path().join("relative.sock");
-    wait_until("the daemon to listen", || relative.exists().then_some(()));
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    let names = [blank.to_str().unwrap(), relative.to_str().unwrap()];
-    names.iter().for_each(|n| answers(n));
-    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| reached(&sandbox, &[], &names)));
-    let _ = daemon.kill();
-    let _ = daemon.wait();
-    if let Err(panic) = result {
-        std::panic::resume_unwind(panic);
+    let path = real.path().join("an agent's socket ");
+    let _listener = UnixListener::bind(&path).unwrap();
+    answers(path.to_str().unwrap());
+    reached(&sandbox, &[], &[path.to_str().unwrap()]);
+}
+
+/// And it has names as they were given to bind(2).
+fn sockets_bound_by_a_relative_name_are_closed(engine: Engine) {
+    struct Daemon(std::process::Child);
+    impl Drop for Daemon {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
     }
+    let sandbox = Sandbox::new(engine);
+    let real = outside();
+    let program = "import socket, time, os; s = socket.socket(socket.AF_UNIX); s.bind('agent.sock'); s.listen(); \
+                   os.rename('agent.sock', 'agent'); time.sleep(600)";
+    let mut command = std::process::Command::new(python());
+    let _daemon = Daemon(command.args(["-c", program]).current_dir(real.path()).spawn().unwrap());
+    // Daemons also bind under one name and rename it when they listen.
+    let path = real.path().join("agent");
+    wait_until("the daemon to listen", || path.exists().then_some(()));
+    answers(path.to_str().unwrap());
+    reached(&sandbox, &[], &[path.to_str().unwrap()]);
 }
 
 fn abstract_sockets_of_the_host_are_closed(engine: Engine) {
