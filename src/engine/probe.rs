@@ -20,6 +20,7 @@ use crate::policy::limits::Limits;
 use crate::policy::mounts::Access;
 use crate::process::supervise;
 use crate::settings::Places;
+use crate::sys::signal::Signals;
 use crate::ui::Ui;
 
 /// Where the helper stands in a native trial: the cache may lie in a place that native covers.
@@ -28,6 +29,8 @@ const NATIVE_GUEST: &str = "/run/.cowbox-guest";
 /// Tries `engine`, which `client` belongs to, with its layers where sessions have theirs. `Ok` means: it ran, the overlay works, the repo is whole.
 pub fn try_out(engine: &dyn Engine, client: Option<&Client>, places: &Places, ui: &Ui) -> Result<()> {
     let (state, cache) = (&places.state, &places.cache);
+    // Until everything is cleared away: a signal in between must leave nothing behind.
+    let signals = supervise::watch()?;
     fs::create_dir_all(state).map_err(|e| Error::io("create", state, e))?;
     let scratch = tempfile::Builder::new()
         .prefix("probe-")
@@ -44,7 +47,7 @@ pub fn try_out(engine: &dyn Engine, client: Option<&Client>, places: &Places, ui
     let image = client.map(EmptyImage::import).transpose()?;
     let name = image.as_ref().map(|image| image.name().to_owned());
     let mut plan = plan(name, &repo, &session_dir, cache)?;
-    let ran = run(engine, &mut plan, ui);
+    let ran = run(engine, &mut plan, &signals, ui);
     let kept = check(&repo, &session_dir);
     // A daemon leaves its own files in `work`, some of them a moment after the container has ended.
     for _ in 0..5 {
@@ -55,15 +58,12 @@ pub fn try_out(engine: &dyn Engine, client: Option<&Client>, places: &Places, ui
     }
     let _ = super::native::remove_home_layer(&session_dir);
     drop(image);
-    let ran = match ran {
-        // Meant for us, not for the trial.
-        Ok(Some(signal)) => {
-            drop(scratch);
-            crate::sys::signal::die_of(signal)
-        }
-        other => other.map(|_| ()),
-    };
-    ran.and(kept).map_err(|error| match filesystem::unfit(state).filter(|_| !error.message().contains(CANNOT_HOLD)) {
+    let meant_for_us = ran.as_ref().ok().copied().flatten().or_else(|| pending(&signals));
+    if let Some(signal) = meant_for_us {
+        drop(scratch);
+        crate::sys::signal::die_of(signal);
+    }
+    ran.map(|_| ()).and(kept).map_err(|error| match filesystem::unfit(state).filter(|_| !error.message().contains(CANNOT_HOLD)) {
         Some(what) => Error::new(format!(
             "{} {CANNOT_HOLD}: it is on {what}. Set COWBOX_STATE_DIR to a directory on ext4, xfs, btrfs or tmpfs ({})",
             show(state),
@@ -71,6 +71,12 @@ pub fn try_out(engine: &dyn Engine, client: Option<&Client>, places: &Places, ui
         )),
         None => error,
     })
+}
+
+/// A signal that came while we cleared away.
+fn pending(signals: &Signals) -> Option<Signal> {
+    let ends = |s: Signal| matches!(s, Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTERM | Signal::SIGHUP);
+    std::iter::from_fn(|| signals.next().ok().flatten()).map(|arrived| arrived.signal).find(|s| ends(*s))
 }
 
 fn plan(image: Option<String>, repo: &Path, session_dir: &Path, cache: &Path) -> Result<Plan> {
@@ -102,15 +108,14 @@ fn plan(image: Option<String>, repo: &Path, session_dir: &Path, cache: &Path) ->
     })
 }
 
-fn run(engine: &dyn Engine, plan: &mut Plan, ui: &Ui) -> Result<Option<Signal>> {
+fn run(engine: &dyn Engine, plan: &mut Plan, signals: &Signals, ui: &Ui) -> Result<Option<Signal>> {
     engine.prepare(plan, ui)?;
     for overlay in plan.overlays() {
         create::layers(&overlay)?;
     }
-    let signals = supervise::watch()?;
     let container = format!("cowbox-probe-{}", std::process::id());
     let mut sandbox = engine.start(plan, &container, &mut |_| Ok(()))?;
-    let outcome = supervise::wait(sandbox.as_mut(), &signals, Some(std::time::Duration::from_secs(60)))?;
+    let outcome = supervise::wait(sandbox.as_mut(), signals, Some(std::time::Duration::from_secs(60)))?;
     if outcome.ended_by.is_some() {
         return Ok(outcome.ended_by);
     }

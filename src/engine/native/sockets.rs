@@ -1,6 +1,7 @@
 //! Unix sockets of the host in the file system: doors to daemons that a read-only mount does not close.
 
 use std::fs;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// Places that a sandbox has of its own.
@@ -18,10 +19,20 @@ pub fn listening() -> Vec<PathBuf> {
             _ => {}
         }
     }
+    // Daemons also bind under one name and rename it when they listen: then it is one of its neighbours.
+    let renamed: Vec<PathBuf> = found.iter().filter(|path| !path.exists()).flat_map(|path| neighbours(path)).collect();
+    found.extend(renamed);
     found.retain(|path| !PRIVATE.iter().any(|dir| path.starts_with(dir)));
     found.sort();
     found.dedup();
     found
+}
+
+/// The sockets in the directory of one that is not there any more.
+fn neighbours(path: &Path) -> Vec<PathBuf> {
+    let entries = path.parent().and_then(|dir| fs::read_dir(dir).ok()).into_iter().flatten().flatten();
+    let sockets = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_socket()));
+    sockets.map(|entry| entry.path()).collect()
 }
 
 /// Inode and name: seven fields, then the rest of the line, which may hold blanks.
