@@ -1,4 +1,4 @@
-//! Builds `guest/main.rs`, the static helper that runs inside containers, and lets the crate embed it.
+//! Builds `guest/`, the static helper that runs inside containers, and lets the crate embed it.
 //!
 //! It must run in any image (no libc there, another libc, none at all), so it is a `no_std` program
 //! without a single library. It needs nothing but the Rust toolchain that builds cowbox itself.
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
-    println!("cargo::rerun-if-changed=guest/main.rs");
+    println!("cargo::rerun-if-changed=guest");
     println!("cargo::rerun-if-changed=build.rs");
     let var = |name: &str| env::var(name).unwrap_or_else(|_| panic!("cargo did not set {name}"));
     let out = PathBuf::from(var("OUT_DIR")).join("cowbox-guest");

@@ -9,21 +9,25 @@
 //!                              native)
 //! ```
 //!
-//! `session` keeps what outlives a process, `process` supervises children, `policy` says what the
-//! sandbox may see, `layer` knows overlayfs, `sys` holds all the unsafe code.
+//! `review` brings it to a person, `apply` lands it on the host, `session` keeps what outlives a process,
+//! `process` supervises children, `policy` says what the sandbox may see, `layer` knows overlayfs, `git`
+//! reads git's own files, `sys` holds all the unsafe code.
 
+pub mod apply;
 pub mod changes;
 pub mod cli;
 pub mod commands;
 pub mod diff;
 pub mod engine;
 pub mod error;
+pub mod git;
 pub mod layer;
 pub mod paths;
 pub mod plan;
 pub mod policy;
 pub mod process;
 pub mod repo;
+pub mod review;
 pub mod session;
 pub mod settings;
 pub mod sys;

@@ -1,20 +1,16 @@
 //! Whether two entries are the same: copying up alone is no change.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::fd::{AsFd, BorrowedFd};
-
-use crate::layer::entry::open_file;
+use std::os::fd::BorrowedFd;
 
 /// Compares two regular files byte by byte. Sizes were compared before.
-pub fn same_content(a: BorrowedFd<'_>, b: BorrowedFd<'_>, name: &OsStr) -> io::Result<bool> {
-    let (mut a, mut b) = (open_file(a, name)?, open_file(b, name)?);
+pub fn same_content(mut a: &File, mut b: &File) -> io::Result<bool> {
     let (mut x, mut y) = (vec![0u8; 64 * 1024], vec![0u8; 64 * 1024]);
     let mut at = 0;
     // What is a hole in both is the same: terabytes of nothing cost nothing.
-    while let Some(next) = next_data(&a, at)?.into_iter().chain(next_data(&b, at)?).min() {
+    while let Some(next) = next_data(a, at)?.into_iter().chain(next_data(b, at)?).min() {
         at = next;
         a.seek(SeekFrom::Start(at))?;
         b.seek(SeekFrom::Start(at))?;
@@ -29,6 +25,27 @@ pub fn same_content(a: BorrowedFd<'_>, b: BorrowedFd<'_>, name: &OsStr) -> io::R
         at += n as u64;
     }
     Ok(true)
+}
+
+/// Gives every block of a file that is not all zero, with its place. Where a file has holes makes no difference,
+/// but those cost nothing.
+pub fn blocks(mut file: &File, mut each: impl FnMut(u64, &[u8])) -> io::Result<()> {
+    let mut buffer = vec![0u8; 64 * 1024];
+    let size = buffer.len() as u64;
+    let mut at = 0;
+    while let Some(next) = next_data(file, at)? {
+        let start = next - next % size;
+        file.seek(SeekFrom::Start(start))?;
+        let n = read_full(&mut file, &mut buffer)?;
+        if n == 0 {
+            break;
+        }
+        if buffer[..n].iter().any(|b| *b != 0) {
+            each(start, &buffer[..n]);
+        }
+        at = start + n as u64;
+    }
+    Ok(())
 }
 
 /// Where the next data begins; `None`: only holes follow, or nothing.
@@ -56,39 +73,4 @@ fn read_full(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 /// Target of a link.
 pub fn link_target(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<Vec<u8>> {
     Ok(rustix::fs::readlinkat(dir, name, Vec::new())?.into_bytes())
-}
-
-/// Prefixes that an overlay or an engine writes: not the user's.
-const FOREIGN: [&[u8]; 3] = [b"user.overlay.", b"user.fuseoverlayfs.", b"user.containers."];
-
-/// The user's own attributes of a file or directory.
-pub fn user_xattrs(dir: BorrowedFd<'_>, name: &OsStr, is_dir: bool) -> io::Result<BTreeMap<Vec<u8>, Vec<u8>>> {
-    if is_dir { of(crate::layer::entry::open_dir(dir, name)?.as_fd()) } else { of(open_file(dir, name)?.as_fd()) }
-}
-
-fn of(fd: BorrowedFd<'_>) -> io::Result<BTreeMap<Vec<u8>, Vec<u8>>> {
-    let mut found = BTreeMap::new();
-    let mut list = vec![0u8; 1024];
-    let length = loop {
-        match rustix::fs::flistxattr(fd, &mut list) {
-            Ok(n) => break n,
-            Err(rustix::io::Errno::RANGE) => list.resize(list.len() * 4, 0),
-            Err(rustix::io::Errno::OPNOTSUPP) => return Ok(found),
-            Err(e) => return Err(e.into()),
-        }
-    };
-    for name in list[..length].split(|b| *b == 0).filter(|n| n.starts_with(b"user.")) {
-        if FOREIGN.iter().any(|prefix| name.starts_with(prefix)) {
-            continue;
-        }
-        let c_name = std::ffi::CString::new(name).unwrap_or_default();
-        let mut value = vec![0u8; 65536];
-        match rustix::fs::fgetxattr(fd, &c_name, &mut value) {
-            Ok(n) => value.truncate(n),
-            Err(rustix::io::Errno::NODATA) => continue,
-            Err(e) => return Err(e.into()),
-        }
-        found.insert(name.to_vec(), value);
-    }
-    Ok(found)
 }

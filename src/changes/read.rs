@@ -1,20 +1,22 @@
-//! Reads the upper layer against the repo. Costs O(changes), never a walk of the repo.
+//! Reads what a session changed: its layers against the host, with what the session saw as the third side.
+//! Costs O(changes), never a walk of the repo.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use super::base::Base;
+use super::judge::{Judge, Verdict};
+use super::{Change, ChangeKind, ChangeSet, Conflict};
+use crate::layer::Encoding;
+use crate::layer::entry::{Found, Identity, Kind};
+use crate::layer::stack::{Dir, Entry};
 
-use super::compare::{link_target, same_content, user_xattrs};
-use super::{Change, ChangeKind, ChangeSet, Meta};
-use crate::layer::entry::{self, Kind, is_opaque, names, open_dir, stat};
+/// No real tree is deeper. Each level is a call inside the one above, and the stack ends somewhere.
+const DEEPEST: usize = 1024;
 
-/// No real tree is deeper: a path of the system has 4096 bytes at most.
-const DEEPEST: usize = 2048;
-
-/// Why an upper could not be read.
+/// Why a layer could not be read.
 #[derive(Debug)]
 pub struct Unreadable {
     /// What was being read.
@@ -30,52 +32,113 @@ impl Unreadable {
     }
 }
 
-/// Reads the change set of `upper` over `repo`.
-pub fn read(upper: &Path, repo: &Path) -> Result<ChangeSet, Unreadable> {
-    let open = |path: &Path| {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        openat(CWD, path, flags, Mode::empty()).map_err(|e| Unreadable { path: path.to_path_buf(), source: e.into() })
-    };
-    raise_descriptor_limit();
-    let (up, low) = (open(upper)?, open(repo)?);
-    let mut walk = Walk { changes: Vec::new() };
-    walk.root(&up, &low).map_err(|source| Unreadable { path: PathBuf::from("."), source })?;
-    let merged = !is_opaque(&up).map_err(|source| Unreadable { path: PathBuf::from("."), source })?;
-    walk.dir(up.as_fd(), Some(low.as_fd()), Path::new(""), merged)?;
-    walk.changes.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(ChangeSet { changes: walk.changes })
+/// The layers of a session over its repo.
+#[derive(Clone, Debug)]
+pub struct Layers {
+    /// What the session wrote, the topmost first.
+    pub session: Vec<(PathBuf, Encoding)>,
+    /// What it stands on, the repo last.
+    pub below: Vec<(PathBuf, Encoding)>,
 }
 
-/// The usual limit of 1024 is for programs that use `select`.
-fn raise_descriptor_limit() {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    let _ = setrlimit(Resource::Nofile, limit);
+impl Layers {
+    /// One upper over one repo.
+    pub fn simple(upper: PathBuf, encoding: Encoding, repo: PathBuf) -> Self {
+        Self { session: vec![(upper, encoding)], below: vec![(repo, Encoding::Plain)] }
+    }
+
+    fn open(layers: &[(PathBuf, Encoding)]) -> Result<Dir, Unreadable> {
+        let list: Vec<(&Path, Encoding)> = layers.iter().map(|(path, how)| (path.as_path(), *how)).collect();
+        let first = layers.first().map(|(path, _)| path.clone()).unwrap_or_default();
+        Dir::root(&list).map_err(|source| Unreadable { path: first, source })
+    }
+
+    /// The root of what the session wrote.
+    pub fn session_root(&self) -> Result<Dir, Unreadable> {
+        Self::open(&self.session)
+    }
+
+    /// The root of what it stands on.
+    pub fn below_root(&self) -> Result<Dir, Unreadable> {
+        Self::open(&self.below)
+    }
 }
 
-struct Walk {
-    changes: Vec<Change>,
+/// Everything that was seen on the way, for those who write it down.
+#[derive(Debug)]
+pub struct Seen {
+    /// Relative to the root.
+    pub path: PathBuf,
+    /// The session's side; `None`: deleted.
+    pub session: Option<Identity>,
+    /// The host's side.
+    pub host: Option<Found>,
+    /// Both have the same content.
+    pub same: bool,
 }
 
-impl Walk {
+/// What was read.
+#[derive(Debug, Default)]
+pub struct Reading {
+    /// The change set.
+    pub set: ChangeSet,
+    /// Every path that the session has something to say about.
+    pub seen: Vec<Seen>,
+    /// Whether something of the session's belongs to another user.
+    pub foreign: bool,
+    /// Marks of the layers that delete something, whatever the host has there.
+    pub hidden: Vec<PathBuf>,
+}
+
+/// Reads the change set of a session.
+pub fn read(layers: &Layers, base: &Base) -> Result<Reading, Unreadable> {
+    raise_limits();
+    let (session, below) = (layers.session_root()?, layers.below_root()?);
+    let mut walk = Walk { base, out: Reading::default(), links: HashMap::new() };
+    walk.own_looks(&session, &below).map_err(|source| Unreadable { path: PathBuf::from("."), source })?;
+    walk.dir(&session, Some(&below), Path::new(""))?;
+    let Walk { mut out, links, .. } = walk;
+    super::links::add(&mut out, links);
+    out.set.changes.sort_by(|a, b| a.path.cmp(&b.path));
+    super::rename::find(&mut out.set, layers)?;
+    Ok(out)
+}
+
+/// The usual limit of 1024 descriptors is for programs that use `select`, that of 8 MiB for stacks is no limit
+/// of the system: both are used up by deep trees.
+fn raise_limits() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const STACK: u64 = 100 << 20;
+    let files = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
+    let stack = getrlimit(Resource::Stack);
+    if stack.current.is_some_and(|now| now < STACK) && stack.maximum.is_none_or(|most| most >= STACK) {
+        let _ = setrlimit(Resource::Stack, Rlimit { current: Some(STACK), ..stack });
+    }
+}
+
+struct Walk<'a> {
+    base: &'a Base,
+    out: Reading,
+    /// Names of one file of the session, by inode.
+    links: HashMap<(usize, u64), Vec<PathBuf>>,
+}
+
+impl Walk<'_> {
     /// The overlay's root takes its mode from the upper: a chmod of it counts too.
-    fn root(&mut self, up: &OwnedFd, low: &OwnedFd) -> io::Result<()> {
-        let (new, old) = (Meta::from(&rustix::fs::fstat(up)?), Meta::from(&rustix::fs::fstat(low)?));
-        if new.mode != old.mode {
-            self.push(Path::new("."), ChangeKind::ModeChanged, Some(old), Some(new));
-        }
+    fn own_looks(&mut self, session: &Dir, below: &Dir) -> io::Result<()> {
+        let stat = |dir: &Dir| {
+            let mut found = Found::from(&rustix::fs::fstat(dir.top().fd())?);
+            found.meta.mode = dir.marks().mode.unwrap_or(found.meta.mode);
+            Ok::<_, io::Error>(found)
+        };
+        let (new, old) = (stat(session)?, stat(below)?);
+        self.looks_of_dir(Path::new("."), session, new, below, old);
         Ok(())
     }
 
-    /// One directory of the upper. `merged`: what is below shines through where the upper has nothing.
-    fn dir(
-        &mut self,
-        up: BorrowedFd<'_>,
-        low: Option<BorrowedFd<'_>>,
-        path: &Path,
-        merged: bool,
-    ) -> Result<(), Unreadable> {
+    /// One directory of the session, and what is below it if anything is.
+    fn dir(&mut self, session: &Dir, below: Option<&Dir>, path: &Path) -> Result<(), Unreadable> {
         let at = |path: &Path| {
             let path = path.to_path_buf();
             move |source| Unreadable { path: path.clone(), source }
@@ -85,111 +148,157 @@ impl Walk {
             let source = io::Error::other(format!("more than {DEEPEST} directories inside each other"));
             return Err(Unreadable { path: path.iter().take(8).collect(), source });
         }
-        let upper_names = names(up).map_err(at(path))?;
-        for name in &upper_names {
-            let child = path.join(name);
-            self.entry(up, low, name, &child, merged)?;
+        let names = session.names().map_err(at(path))?;
+        // Whatever the host has there: it must not count for what was reviewed.
+        if !session.open_below {
+            self.out.hidden.push(path.to_path_buf());
         }
-        if let (false, Some(low)) = (merged, low) {
-            // Replaced as a whole: what the upper does not have is gone.
-            for name in names(low).map_err(at(path))? {
-                if upper_names.binary_search(&name).is_err() {
-                    self.deleted(low, &name, &path.join(&name))?;
+        for name in &names {
+            self.entry(session, below, name, &path.join(name))?;
+        }
+        if let (false, Some(below)) = (session.open_below, below) {
+            // Replaced as a whole: what the session does not have is gone.
+            for name in below.names().map_err(at(path))? {
+                if names.binary_search(&name).is_err() {
+                    self.deleted(below, &name, &path.join(&name))?;
                 }
             }
         }
         Ok(())
     }
 
-    fn entry(
-        &mut self,
-        up: BorrowedFd<'_>,
-        low: Option<BorrowedFd<'_>>,
-        name: &OsStr,
-        path: &Path,
-        merged: bool,
-    ) -> Result<(), Unreadable> {
+    fn entry(&mut self, session: &Dir, below: Option<&Dir>, name: &OsStr, path: &Path) -> Result<(), Unreadable> {
         let failed = |source| Unreadable { path: path.to_path_buf(), source };
-        let Some(new) = stat(up, name).map_err(failed)? else { return Ok(()) };
-        let old = low.map_or(Ok(None), |low| stat(low, name)).map_err(failed)?;
-        if new.whiteout {
-            return match (low, old) {
-                (Some(low), Some(_)) => self.deleted(low, name, path),
-                _ => Ok(()),
-            };
-        }
-        match (low, old) {
-            (Some(low), Some(old)) if old.kind == new.kind => {
-                if let Some(kind) = difference(up, low, name, old, new).map_err(failed)? {
-                    self.push(path, kind, Some(old), Some(new));
+        let new = session.entry(name).map_err(failed)?;
+        let old = below.map_or(Ok(Entry::Nothing), |below| below.entry(name)).map_err(failed)?;
+        match (new, old, below) {
+            (Entry::Nothing, ..) => Ok(()),
+            (Entry::Deleted, old, below) => {
+                self.out.hidden.push(path.to_path_buf());
+                match (old, below) {
+                    (Entry::Leaf { .. } | Entry::Dir(..), Some(below)) => self.deleted(below, name, path).map(drop),
+                    _ => {
+                        self.saw(path, None, None, false);
+                        Ok(())
+                    }
                 }
             }
-            (Some(low), Some(old)) => {
-                self.push(path, ChangeKind::TypeChanged, Some(old), Some(new));
-                if old.kind == Kind::Dir {
-                    let dir = open_dir(low, name).map_err(failed)?;
-                    self.deleted_below(&dir, path)?;
+            (Entry::Leaf { part, found }, old, below) => {
+                if found.links > 1 && found.meta.kind == Kind::File {
+                    self.links.entry((part, found.id.inode)).or_default().push(path.to_path_buf());
                 }
+                let new = (&session.parts()[part], found);
+                let judge = Judge { base: self.base, path, name };
+                match (old, below) {
+                    (Entry::Leaf { part, found }, Some(below)) => {
+                        let verdict = judge.leaves(new, (&below.parts()[part], found)).map_err(failed)?;
+                        self.judged(path, new.1, Some(found), verdict);
+                    }
+                    (Entry::Dir(dir, found), Some(_)) => {
+                        judge.check_marks(new).map_err(failed)?;
+                        let verdict = judge.types(new.1, found);
+                        let changed = matches!(verdict, Verdict::Changed { .. });
+                        self.judged(path, new.1, Some(found), verdict);
+                        let number = self.out.set.changes.len();
+                        // What the host has put there since cannot go with the rest.
+                        if changed && self.deleted_below(&dir, path)? {
+                            self.out.set.changes[number - 1].conflict.get_or_insert(Conflict::Type);
+                        }
+                    }
+                    _ => {
+                        judge.check_marks(new).map_err(failed)?;
+                        self.judged(path, new.1, None, judge.no_host(&new.1));
+                    }
+                }
+                Ok(())
             }
-            _ => self.push(path, ChangeKind::Added, None, Some(new)),
+            (Entry::Dir(dir, new), Entry::Dir(host, old), _) => {
+                self.looks_of_dir(path, &dir, new, &host, old);
+                self.dir(&dir, Some(&host), path)
+            }
+            (Entry::Dir(dir, new), old, _) => {
+                let host = match old {
+                    Entry::Leaf { found, .. } => Some(found),
+                    _ => None,
+                };
+                let judge = Judge { base: self.base, path, name };
+                let verdict = host.map_or_else(|| judge.no_host(&new), |host| judge.types(new, host));
+                self.judged(path, new, host, verdict);
+                let number = self.out.set.changes.len();
+                self.dir(&dir, None, path)?;
+                // The host's file is in the way of everything below, unless it is what the session replaced.
+                if host.is_some() && !verdict.is_plain() {
+                    for change in &mut self.out.set.changes[number..] {
+                        change.conflict.get_or_insert(Conflict::Type);
+                    }
+                }
+                Ok(())
+            }
         }
-        if new.kind == Kind::Dir {
-            let dir = open_dir(up, name).map_err(failed)?;
-            let below = match (low, old) {
-                (Some(low), Some(old)) if old.kind == Kind::Dir => Some(open_dir(low, name).map_err(failed)?),
-                _ => None,
-            };
-            let merged = merged && !is_opaque(&dir).map_err(failed)?;
-            self.dir(dir.as_fd(), below.as_ref().map(AsFd::as_fd), path, merged)?;
-        }
-        Ok(())
     }
 
-    /// A path that is gone, and all that was below it: deletions are listed in full.
-    fn deleted(&mut self, low: BorrowedFd<'_>, name: &OsStr, path: &Path) -> Result<(), Unreadable> {
+    /// Mode and attributes of a directory that both have.
+    fn looks_of_dir(&mut self, path: &Path, session: &Dir, new: Found, host: &Dir, old: Found) {
+        let judge = Judge { base: self.base, path, name: OsStr::new("") };
+        let verdict = judge.dirs(&new, &old, session.xattrs() == host.xattrs());
+        self.judged(path, new, Some(old), verdict);
+    }
+
+    fn judged(&mut self, path: &Path, new: Found, old: Option<Found>, verdict: Verdict) {
+        let same = matches!(verdict, Verdict::Same | Verdict::Changed { kind: ChangeKind::ModeChanged, .. });
+        self.out.foreign |= new.owner != rustix::process::geteuid().as_raw();
+        self.saw(path, Some(new.id), old, same);
+        if let Verdict::Changed { kind, conflict, merged, keeps_mode } = verdict {
+            let size = merged.unwrap_or(new.meta.size);
+            let mut meta = new.meta;
+            meta.size = size;
+            self.out.set.changes.push(Change {
+                old: old.map(|found| found.meta),
+                new: Some(meta),
+                conflict,
+                merged: merged.is_some(),
+                keeps_mode,
+                host: old.map(|found| found.id),
+                session: Some(new.id),
+                ..Change::at(path, kind)
+            });
+        }
+    }
+
+    /// A path that is gone, and all that was below it: deletions are listed in full. Tells whether some of it
+    /// is the host's own, which stays.
+    fn deleted(&mut self, below: &Dir, name: &OsStr, path: &Path) -> Result<bool, Unreadable> {
         let failed = |source| Unreadable { path: path.to_path_buf(), source };
-        let Some(old) = stat(low, name).map_err(failed)? else { return Ok(()) };
-        self.push(path, ChangeKind::Deleted, Some(old), None);
-        if old.kind == Kind::Dir {
-            let dir = open_dir(low, name).map_err(failed)?;
-            self.deleted_below(&dir, path)?;
+        let (found, dir) = match below.entry(name).map_err(failed)? {
+            Entry::Leaf { found, .. } => (found, None),
+            Entry::Dir(dir, found) => (found, Some(dir)),
+            Entry::Nothing | Entry::Deleted => return Ok(false),
+        };
+        let judge = Judge { base: self.base, path, name };
+        // What the host made since is nothing that the session could have deleted.
+        let Some(conflict) = judge.deleted(&found) else { return Ok(true) };
+        self.saw(path, None, Some(found), false);
+        self.out.set.changes.push(Change {
+            old: Some(found.meta),
+            conflict,
+            host: Some(found.id),
+            ..Change::at(path, ChangeKind::Deleted)
+        });
+        match dir {
+            Some(dir) => self.deleted_below(&dir, path),
+            None => Ok(false),
         }
-        Ok(())
     }
 
-    fn deleted_below(&mut self, dir: &OwnedFd, path: &Path) -> Result<(), Unreadable> {
-        for name in entry::names(dir.as_fd()).map_err(|source| Unreadable { path: path.to_path_buf(), source })? {
-            self.deleted(dir.as_fd(), &name, &path.join(&name))?;
+    fn deleted_below(&mut self, dir: &Dir, path: &Path) -> Result<bool, Unreadable> {
+        let mut hosts_own = false;
+        for name in dir.names().map_err(|source| Unreadable { path: path.to_path_buf(), source })? {
+            hosts_own |= self.deleted(dir, &name, &path.join(&name))?;
         }
-        Ok(())
+        Ok(hosts_own)
     }
 
-    fn push(&mut self, path: &Path, kind: ChangeKind, old: Option<Meta>, new: Option<Meta>) {
-        self.changes.push(Change { path: path.to_path_buf(), kind, old, new });
+    fn saw(&mut self, path: &Path, session: Option<Identity>, host: Option<Found>, same: bool) {
+        self.out.seen.push(Seen { path: path.to_path_buf(), session, host, same });
     }
-}
-
-/// How two entries of one type differ.
-fn difference(
-    up: BorrowedFd<'_>,
-    low: BorrowedFd<'_>,
-    name: &OsStr,
-    old: Meta,
-    new: Meta,
-) -> io::Result<Option<ChangeKind>> {
-    let same = match new.kind {
-        Kind::File => {
-            old.size == new.size
-                && same_content(up, low, name)?
-                && user_xattrs(up, name, false)? == user_xattrs(low, name, false)?
-        }
-        Kind::Dir => user_xattrs(up, name, true)? == user_xattrs(low, name, true)?,
-        Kind::Symlink => return Ok((link_target(up, name)? != link_target(low, name)?).then_some(ChangeKind::Modified)),
-        Kind::Fifo | Kind::Socket | Kind::Device => true,
-    };
-    Ok(match (same, old.mode == new.mode) {
-        (false, _) => Some(ChangeKind::Modified),
-        (true, false) => Some(ChangeKind::ModeChanged),
-        (true, true) => None,
-    })
 }

@@ -28,7 +28,7 @@ const STYLES: Styles = Styles::styled()
   cowbox run                              a shell over this repository
   cowbox run -- make test                 one command
   cowbox run --network none -- ./agent    without network
-  cowbox diff --name-status               what the last session changed
+  cowbox diff                             what the last session changed
   cowbox discard                          throw it away")]
 pub struct Cli {
     /// What every verb takes.
@@ -75,6 +75,10 @@ pub enum Verb {
     Run(Box<RunArgs>),
     /// Show what a session changed
     Diff(DiffArgs),
+    /// Land the changes of a session on the host
+    Apply(ApplyArgs),
+    /// Take the last apply back
+    Undo(UndoArgs),
     /// Throw the changes of a session away
     Discard(DiscardArgs),
     /// List the sessions of this repository
@@ -99,6 +103,8 @@ impl Verb {
         let repo = match self {
             Verb::Run(args) => &args.repo,
             Verb::Diff(args) => &args.repo,
+            Verb::Apply(args) => &args.repo,
+            Verb::Undo(args) => &args.repo,
             Verb::Discard(args) => &args.repo,
             Verb::Ls(args) => &args.repo,
             Verb::Show(args) => &args.repo,
@@ -122,30 +128,122 @@ pub struct RepoArgs {
 /// `diff`
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  cowbox diff --name-status        one letter and one path a line
+  cowbox diff                      a patch; on a terminal with colours and a pager
+  cowbox diff --stat               one line a file
+  cowbox diff -- src '*.toml'      only these paths
+  cowbox diff | git apply          land it by hand
   cowbox diff api-7k3q --json      everything, for scripts
-  cowbox diff --name-status -z     names of any bytes, ended by NUL")]
+  cowbox diff -z                   names of any bytes, ended by NUL
+
+Pager: COWBOX_PAGER, else PAGER, else `less -FRX`; empty for none.")]
 pub struct DiffArgs {
     /// Repository to look in.
     #[command(flatten)]
     pub repo: RepoArgs,
     /// Session name, id or unique prefix; left out, the latest of this repository
     pub session: Option<String>,
+    /// One line and one bar a file
+    #[arg(long, conflicts_with_all = ["name_status", "json", "null"])]
+    pub stat: bool,
     /// One letter and one path a line
     #[arg(long, conflicts_with = "json")]
     pub name_status: bool,
     /// One JSON document (see docs/json.md)
     #[arg(long)]
     pub json: bool,
-    /// End each field with NUL instead of a new line, and do not quote names
+    /// As --name-status, each field ended with NUL instead of a new line, and names not quoted
     #[arg(short = 'z', conflicts_with = "json")]
     pub null: bool,
     /// Exit with 1 if there are changes
     #[arg(long)]
     pub exit_code: bool,
-    /// Only these paths, relative to the repository's root
+    /// Only these paths: files, directories or patterns, relative to where you are
     #[arg(last = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+}
+
+/// `apply`
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cowbox apply                         everything that the latest session changed
+  cowbox apply -- src 'docs/*.md'      some of it; the rest stays in the session
+  cowbox apply --dry-run               only say what would be done
+  cowbox undo                          take it back")]
+pub struct ApplyArgs {
+    /// Repository to look in.
+    #[command(flatten)]
+    pub repo: RepoArgs,
+    /// Session name, id or unique prefix; left out, the latest of this repository
+    pub session: Option<String>,
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+    /// What to do where the host changed the same path
+    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    pub conflict: OnConflict,
+    /// Also what git ignores
+    #[arg(long)]
+    pub include_ignored: bool,
+    /// Also what carries this risk (see docs/risks.md); `all` for every one that can be allowed
+    #[arg(long, value_name = "RISK", value_delimiter = ',')]
+    pub allow: Vec<String>,
+    /// Bring in the commits that were made inside, as a new branch (default: cowbox/<session>), instead of files
+    #[arg(long, value_name = "BRANCH", num_args = 0..=1, require_equals = true, conflicts_with_all = ["paths", "json", "dry_run"])]
+    pub commits: Option<Option<String>>,
+    /// Ask nothing
+    #[arg(short, long)]
+    pub yes: bool,
+    /// One JSON document (see docs/json.md)
+    #[arg(long)]
+    pub json: bool,
+    /// Only these paths: names, directories or globs
+    #[arg(last = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+}
+
+impl ApplyArgs {
+    /// All that can be applied without a question.
+    pub fn everything() -> Self {
+        Self {
+            repo: RepoArgs::default(),
+            session: None,
+            dry_run: false,
+            conflict: OnConflict::Refuse,
+            include_ignored: false,
+            allow: Vec::new(),
+            commits: None,
+            yes: true,
+            json: false,
+            paths: Vec::new(),
+        }
+    }
+}
+
+/// What to do where the host changed the same path in a way that cannot be merged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OnConflict {
+    /// Apply nothing at all, and list them
+    #[default]
+    Refuse,
+    /// Keep the host's version
+    Ours,
+    /// Take the session's version
+    Theirs,
+    /// Put both into the file, with conflict markers
+    Markers,
+}
+
+/// `undo`
+#[derive(Args, Debug)]
+pub struct UndoArgs {
+    /// Repository to look in.
+    #[command(flatten)]
+    pub repo: RepoArgs,
+    /// Session name, id or unique prefix; left out, the latest of this repository
+    pub session: Option<String>,
+    /// Do not ask
+    #[arg(short, long)]
+    pub yes: bool,
 }
 
 /// `discard`

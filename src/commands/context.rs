@@ -1,8 +1,9 @@
 //! What most verbs start from: the places, the store, the repo, and one session in its true state.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::changes::{self, ChangeSet};
+use super::heal::Word;
+use crate::changes;
 use crate::engine::{self, Engine};
 use crate::error::{Error, Result, reason, show};
 use crate::layer::access;
@@ -32,8 +33,15 @@ impl<'a> Context<'a> {
         Repo::find(&here.map_err(|e| Error::new(format!("cannot tell where we are: {}", reason(&e))))?)
     }
 
-    /// The session that was asked for, in its true state.
+    /// The session that was asked for, in its true state; what was cut off in its repo is said.
     pub fn session(&self, wanted: Option<&str>) -> Result<Session> {
+        let session = self.session_as_it_is(wanted)?;
+        self.heal(&session.record.repo.0, Word::Ask)?;
+        Ok(session)
+    }
+
+    /// The same for verbs that look after what was cut off on their own.
+    pub fn session_as_it_is(&self, wanted: Option<&str>) -> Result<Session> {
         // With a name the repo does not matter, and it may not even exist any more.
         let root = match wanted {
             Some(_) => PathBuf::new(),
@@ -63,6 +71,11 @@ impl<'a> Context<'a> {
             // A full disk must not keep anybody from looking, or from discarding.
             self.ui.warn(error.message());
         }
+        if next == State::Stopped
+            && let Err(error) = self.look_at_end(session)
+        {
+            self.ui.warn(error.message());
+        }
         self.ui.warn(&format!(
             "session {} had lost its supervisor; it is {next} now and its changes are kept",
             session.name()
@@ -83,28 +96,31 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// What a session changed, whatever ids its files have.
-    pub fn changes(&self, session: &Session) -> Result<ChangeSet> {
-        self.with_access(session, || changes::read::read(&session.upper(), &session.record.repo.0))
-    }
-
     /// Runs a reader; where it is refused for want of rights, gets them and runs it again.
     pub fn with_access<T>(
         &self,
         session: &Session,
         read: impl Fn() -> Result<T, changes::read::Unreadable>,
     ) -> Result<T> {
-        let failed = |e: changes::read::Unreadable| {
-            Error::new(format!("cannot read {} of session {}: {}", show(&e.path), session.name(), reason(&e.source)))
-        };
+        let failed = |e: changes::read::Unreadable| self.unreadable(session, &e);
         match read() {
             Err(e) if e.needs_access() && session.record.state != State::Running => {
-                self.reclaim(session)?;
-                access::gain()?;
+                self.gain_access(session)?;
                 read().map_err(failed)
             }
             other => other.map_err(failed),
         }
+    }
+
+    /// Makes the layers of a session readable to this process, whatever ids their files have.
+    pub fn gain_access(&self, session: &Session) -> Result<()> {
+        self.reclaim(session)?;
+        access::gain()
+    }
+
+    /// What could not be read, in words.
+    pub fn unreadable(&self, session: &Session, e: &changes::read::Unreadable) -> Error {
+        Error::new(format!("cannot read {} of session {}: {}", show(&e.path), session.name(), reason(&e.source)))
     }
 
     fn reclaim(&self, session: &Session) -> Result<()> {
@@ -114,7 +130,7 @@ impl<'a> Context<'a> {
     /// Removes the layers of a session, whatever ids their files have.
     pub fn remove_layers(&self, session: &Session) -> Result<()> {
         let dir = session.dir().to_path_buf();
-        let parts = ["upper", "work", "mounts", "home", "layers", "links", "logs"];
+        let parts = ["upper", "work", "mounts", "home", "layers", "links", "logs", "undo", "base.jsonl", "base.pack"];
         let remove = || parts.iter().try_for_each(|part| crate::layer::remove::tree(&dir.join(part)));
         let failed = |e: std::io::Error| Error::io("remove the layers in", &dir, e);
         match remove() {
@@ -132,9 +148,4 @@ impl<'a> Context<'a> {
         }
         crate::engine::native::remove_home_layer(&dir).map_err(|e| Error::io("remove the home layer of", &dir, e))
     }
-}
-
-/// Whether a path is one of `chosen` or lies below one; an empty choice is everything.
-pub fn is_chosen(path: &Path, chosen: &[PathBuf]) -> bool {
-    chosen.is_empty() || chosen.iter().any(|c| path.starts_with(c) || c == Path::new("."))
 }

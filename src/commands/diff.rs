@@ -1,34 +1,176 @@
 //! `cowbox diff`: what a session changed.
 
-use super::context::{Context, is_chosen};
-use crate::changes::{ChangeSet, digest};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use super::contents::Reachable;
+use super::context::Context;
+use super::look::Look;
+use crate::changes::details::{self, Details};
+use crate::changes::filter::Filter;
+use crate::changes::read::Unreadable;
+use crate::changes::{Change, Class, digest};
 use crate::cli::DiffArgs;
-use crate::diff::{json, name_status};
-use crate::error::{Kind, Result};
-use crate::session::{State, state::Action};
+use crate::diff::stat::{self, LeftOut};
+use crate::diff::{Failed, json, name_status, patch};
+use crate::error::{Error, Kind, Result, reason};
+use crate::git;
+use crate::review::pager;
+use crate::session::{Session, State, state::Action};
 use crate::ui::Ui;
 
 /// Runs the verb.
 pub fn diff(args: DiffArgs, ui: &Ui) -> Result<u8> {
+    if args.null && std::io::stdout().is_terminal() {
+        return Err(Error::of(Kind::Usage, "`-z` writes names as they are, and a terminal could act upon them")
+            .hint("send it to a program or a file"));
+    }
     let context = Context::new(ui)?;
     let session = context.session(args.session.as_deref())?;
     session.record.state.allow(Action::Read, session.name())?;
+    let repo = session.record.repo.0.as_path();
+    let filter = Filter::in_repo(&args.paths, Some(repo), &subdir(repo))?;
     if session.record.state == State::Running {
         ui.say(&format!("session {} is running; this is what it has changed so far", session.name()));
     }
-    let all = context.changes(&session)?;
-    let chosen =
-        ChangeSet { changes: all.changes.iter().filter(|c| is_chosen(&c.path, &args.paths)).cloned().collect() };
+    let look = context.look_closely(&session)?;
+    let chosen = filter.choose(look.set());
+    let contents = Reachable::new(&context, &session, &look)?;
+    let view = View { context: &context, session: &session, look: &look, contents };
     if args.json {
-        let digest = context.with_access(&session, || digest::digest(&all, &session.upper()))?;
-        ui.json(&json::document(&session, &chosen, digest))?;
+        view.json(&chosen)?;
     } else {
-        let text = if args.null { name_status::nul(chosen.visible()) } else { name_status::lines(chosen.visible()) };
-        ui.data(&text)?;
-        if chosen.vcs() > 0 {
-            ui.say(&format!("{} more inside .git, never applied as files (`--json` lists them)", chosen.vcs()));
+        let (mut visible, vcs): (Vec<&Change>, Vec<&Change>) = chosen.iter().partition(|change| !change.is_vcs());
+        let mut left_out = LeftOut { vcs: vcs.len(), ..LeftOut::default() };
+        let names = args.null || args.name_status;
+        if !names && args.paths.is_empty() {
+            // What an apply would leave out is counted; with its path it is shown.
+            left_out.ignored = visible.iter().filter(|change| change.class == Class::Ignored).count();
+            visible.retain(|change| change.class != Class::Ignored);
+        }
+        if args.stat {
+            view.stat(&visible, left_out)?;
+        } else if names {
+            view.names(&visible, args.null)?;
+        } else {
+            view.patch(&visible)?;
+        }
+        if !args.stat {
+            view.say_left_out(left_out);
+        }
+        view.say_whole();
+    }
+    context.reviewed(&session, &look)?;
+    Ok(if args.exit_code && !chosen.is_empty() { Kind::Failed.exit_code() } else { 0 })
+}
+
+/// Where the user stands in the repo; its root for somebody who stands elsewhere.
+pub fn subdir(repo: &Path) -> PathBuf {
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
+    here.strip_prefix(repo).map(Path::to_path_buf).unwrap_or_default()
+}
+
+struct View<'a> {
+    context: &'a Context<'a>,
+    session: &'a Session,
+    look: &'a Look,
+    contents: Reachable<'a>,
+}
+
+impl View<'_> {
+    fn json(&self, chosen: &[&Change]) -> Result<()> {
+        let digest =
+            self.context.with_access(self.session, || digest::digest(self.look.set(), self.contents.sides()))?;
+        let head = json::Head::of(self.session, digest);
+        let details = |change: &Change| self.details(change);
+        let commits = self.commits();
+        let written = pager::plain(|out| json::write(&head, chosen.iter().copied(), &details, &commits, out));
+        self.done(written).map(|_| ())
+    }
+
+    /// The commits that were made inside. What cannot be read of them is said, and is no reason to show nothing.
+    fn commits(&self) -> Vec<json::CommitEntry> {
+        match git::commits::list(&self.session.record.repo.0, self.session.dir()) {
+            Ok(found) => {
+                let entry = |c: git::commits::Commit| json::CommitEntry {
+                    id: c.id,
+                    subject: c.subject,
+                    repo: if c.repo.as_os_str().is_empty() { ".".to_owned() } else { crate::paths::text(&c.repo) },
+                };
+                found.commits.into_iter().map(entry).collect()
+            }
+            Err(error) => {
+                self.context.ui.warn(&format!("the commits of the session cannot be listed: {}", error.message()));
+                Vec::new()
+            }
         }
     }
-    let found = !chosen.changes.is_empty();
-    Ok(if args.exit_code && found { Kind::Failed.exit_code() } else { 0 })
+
+    fn say_left_out(&self, left_out: LeftOut) {
+        let ui = self.context.ui;
+        if left_out.ignored > 0 {
+            ui.say(&format!("{} more ignored by git (`--name-status` lists them)", left_out.ignored));
+        }
+        if left_out.vcs > 0 {
+            ui.say(&format!("{} more inside .git, never applied as files (`--json` lists them)", left_out.vcs));
+        }
+        let commits = self.commits().len();
+        if commits > 0 {
+            let s = if commits == 1 { "" } else { "s" };
+            ui.say(&format!("{commits} commit{s} made inside (`cowbox apply --commits` brings them in)"));
+        }
+    }
+
+    /// Risks that only the whole set shows.
+    fn say_whole(&self) {
+        for risk in &self.look.risks.whole {
+            self.context.ui.say(&format!("{}: {}", risk.code, crate::ui::sanitize::text(&risk.reason)));
+        }
+    }
+
+    fn stat(&self, changes: &[&Change], left_out: LeftOut) -> Result<()> {
+        let rows = changes.iter().map(|change| Ok((*change, self.details(change)?)));
+        let rows: Vec<(&Change, Details)> =
+            rows.collect::<Result<_, Unreadable>>().map_err(|e| self.context.unreadable(self.session, &e))?;
+        let (style, width) = (self.context.ui.style(), self.context.ui.width().unwrap_or(stat::WIDTH));
+        self.show(|out| Ok(stat::write(&rows, left_out, width, style, out)?)).map(|_| ())
+    }
+
+    fn names(&self, changes: &[&Change], null: bool) -> Result<()> {
+        let changes = || changes.iter().copied();
+        if null {
+            return self.done(pager::plain(|out| Ok(name_status::nul(changes(), out)?))).map(|_| ());
+        }
+        self.show(|out| Ok(name_status::lines(changes(), out)?)).map(|_| ())
+    }
+
+    fn patch(&self, changes: &[&Change]) -> Result<()> {
+        let style = self.context.ui.style();
+        let omitted = self.show(|out| patch::write(changes.iter().copied(), &self.contents, style, out))?;
+        match omitted.map(|omitted| omitted.to_string()) {
+            Some(text) if !text.is_empty() => {
+                self.context.ui.say(&format!("not in the patch: {text} (`--name-status` lists them)"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Lines and risks.
+    fn details(&self, change: &Change) -> Result<Details, Unreadable> {
+        let mut details = details::of(change, &self.contents)?;
+        details.risks.extend(self.look.risks_of(change));
+        Ok(details)
+    }
+
+    fn show<T>(&self, render: impl FnMut(&mut dyn Write) -> Result<T, Failed>) -> Result<Option<T>> {
+        self.done(pager::show(self.context.ui, &self.session.record.repo.0, render))
+    }
+
+    fn done<T>(&self, shown: Result<Option<T>, Failed>) -> Result<Option<T>> {
+        shown.map_err(|failed| match failed {
+            Failed::Unreadable(e) => self.context.unreadable(self.session, &e),
+            Failed::Write(e) => Error::new(format!("cannot write to stdout: {}", reason(&e))),
+        })
+    }
 }

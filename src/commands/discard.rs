@@ -19,14 +19,15 @@ pub fn discard(args: DiscardArgs, ui: &Ui) -> Result<u8> {
         session.record.advance(State::Stopped)?;
     }
     session.record.state.allow(Action::Discard, session.name())?;
+    super::heal::check_idle(&session)?;
     if !args.yes {
         if !ui.can_ask() {
             return Err(Error::of(Kind::Consent, "discarding throws work away, and there is no terminal to ask on")
                 .hint("say `-y` to do it without a question"));
         }
-        let lost = context.changes(&session).map_or_else(
+        let lost = context.look(&session).map_or_else(
             |_| "its changes".to_owned(),
-            |set| match set.visible().count() {
+            |look| match look.set().visible().count() {
                 1 => "1 change".to_owned(),
                 n => format!("{n} changes"),
             },

@@ -1,17 +1,24 @@
 //! `cowbox gc`: free space. Never unapplied work, unless `--force`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::context::Context;
+use crate::apply::undo;
 use crate::cli::GcArgs;
 use crate::error::{Error, Result};
 use crate::layer::remove;
 use crate::policy::limits::show_size;
 use crate::session::lock::Lock;
-use crate::session::{Session, SessionId, State};
+use crate::session::{Session, SessionId, State, record};
 use crate::ui::Ui;
+
+/// After as many days an apply cannot be taken back any more: `gc` frees what it replaced.
+const UNDO_DAYS: u64 = 7;
+
+/// How the history of a session tells of that.
+pub const UNDO_FREED: &str = "undo freed";
 
 #[derive(Serialize)]
 struct Report {
@@ -52,7 +59,8 @@ pub fn gc(args: GcArgs, ui: &Ui) -> Result<u8> {
     }
     for removed in &report.removed {
         let name = removed.name.as_deref().unwrap_or(&removed.id);
-        ui.data(format!("{name}  {}  {}\n", removed.why, show_size(removed.bytes)).as_bytes())?;
+        let why = if removed.why == "undo" { "undo of old applies" } else { removed.why };
+        ui.data(format!("{name}  {why}  {}\n", show_size(removed.bytes)).as_bytes())?;
     }
     let done = if args.dry_run { "would be freed" } else { "freed" };
     ui.say(&format!("{} {done}", show_size(report.freed)));
@@ -69,8 +77,14 @@ fn one(context: &Context<'_>, id: &SessionId, args: &GcArgs, report: &mut Report
         Ok(Some(session)) => match session.record.state {
             State::Discarded => ("discarded", Some(session.name().to_owned())),
             State::Failed => ("failed", Some(session.name().to_owned())),
-            _ if args.force => ("forced", Some(session.name().to_owned())),
-            _ => return Ok(()),
+            _ => {
+                // What was cut off needs all of it.
+                super::heal::check_idle(session)?;
+                if !args.force {
+                    return old_undo(session.clone(), args, report);
+                }
+                ("forced", Some(session.name().to_owned()))
+            }
         },
         Err(_) if args.force => ("unreadable", None),
         Err(error) => return Err(Error::new(error.message()).hint("`cowbox gc --force` removes it")),
@@ -86,6 +100,33 @@ fn one(context: &Context<'_>, id: &SessionId, args: &GcArgs, report: &mut Report
     }
     report.freed += bytes;
     report.removed.push(Removed { id: id.to_string(), name, why, bytes });
+    Ok(())
+}
+
+/// Frees what applies replaced that are too old to be taken back.
+fn old_undo(mut session: Session, args: &GcArgs, report: &mut Report) -> Result<()> {
+    let read = |e| Error::io("read what was applied in", session.dir(), e);
+    let oldest = record::now().saturating_sub(UNDO_DAYS * 24 * 60 * 60 * 1000);
+    let done = undo::all(session.dir()).map_err(read)?;
+    let old = done.iter().filter(|done| done.intent.time < oldest);
+    let dirs: Vec<PathBuf> = old.map(|done| session.dir().join("undo").join(&done.intent.id)).collect();
+    if dirs.is_empty() {
+        return Ok(());
+    }
+    let mut bytes = 0;
+    for dir in &dirs {
+        bytes += size(dir);
+        if !args.dry_run {
+            remove::tree(dir).map_err(|e| Error::io("remove", dir, e))?;
+        }
+    }
+    if !args.dry_run {
+        session.record.history.push(record::HistoryEntry { time: record::now(), event: UNDO_FREED.to_owned() });
+        session.save()?;
+    }
+    report.freed += bytes;
+    let (id, name) = (session.record.id.to_string(), Some(session.name().to_owned()));
+    report.removed.push(Removed { id, name, why: "undo", bytes });
     Ok(())
 }
 

@@ -13,12 +13,14 @@ use rustix::thread::UnshareFlags;
 use super::context::Context;
 use super::report::Report;
 use super::run;
+use crate::changes::blobs;
 use crate::engine::{Engine, Sandbox};
 use crate::error::{Error, Kind, Result, reason};
 use crate::layer::{Encoding, create};
 use crate::paths::BytePath;
 use crate::plan::Plan;
 use crate::process::supervise;
+use crate::session::clock::Clock;
 use crate::session::liveness::ProcessId;
 use crate::session::lock::Lock;
 use crate::session::record::{FORMAT, Incarnation, Record, now};
@@ -34,6 +36,7 @@ pub struct Launch<'a> {
     pub why: &'a str,
     pub name: String,
     pub timeout: Option<Duration>,
+    pub clock: Clock,
     pub report: Option<&'a Report>,
 }
 
@@ -42,6 +45,8 @@ pub struct Finished {
     pub session: Session,
     pub lock: Lock,
     pub code: u8,
+    /// It did not end by itself: somebody or the clock ended it.
+    pub interrupted: bool,
     /// The command was never started, though the session was.
     pub failure: Option<Error>,
 }
@@ -76,6 +81,9 @@ impl Launch<'_> {
         let _ = rustix::process::setsid();
         match self.go(plan, resumed, Some(&mut parent)) {
             Ok(finished) => {
+                if let Err(error) = self.context.look_at_end(&finished.session) {
+                    self.context.ui.warn(error.message());
+                }
                 if let Some(report) = self.report.filter(|report| !report.is_stdout()) {
                     let _ = report.write(&finished.session, self.context.ui);
                 }
@@ -153,6 +161,9 @@ impl Launch<'_> {
                 runner: ProcessId::current(),
                 init,
                 started: now(),
+                // A session that is to be discarded is never compared.
+                stamp: (!plan.ephemeral).then(|| self.clock.stamp()),
+                head: if plan.ephemeral { None } else { blobs::head(&plan.repo) },
                 ended: None,
                 exit: None,
             };
@@ -177,11 +188,13 @@ impl Launch<'_> {
         }
         let ended = supervise::wait(sandbox.as_mut(), &signals, self.timeout);
         drop(sandbox);
+        let mut interrupted = false;
         let (code, failure) = match ended {
             Ok(outcome) => {
                 if outcome.timed_out {
                     ui.say("the time ran out; everything in the sandbox was ended");
                 }
+                interrupted = outcome.timed_out || outcome.ended_by.is_some();
                 (outcome.code, None)
             }
             Err(error) => {
@@ -211,7 +224,7 @@ impl Launch<'_> {
             }
             let _ = writeln!(parent, "started {id}");
         }
-        Ok(Finished { session, lock, code, failure })
+        Ok(Finished { session, lock, code, interrupted, failure })
     }
 
     /// Writes the record that says "running".
@@ -301,7 +314,7 @@ fn forget(mut session: Session, is_new: bool) {
 }
 
 /// The directories of every overlay, and a config that git needs in the gitdir's.
-fn make_layers(plan: &Plan) -> Result<()> {
+pub fn make_layers(plan: &Plan) -> Result<()> {
     let overlays = plan.overlays();
     for overlay in &overlays {
         create::layers(overlay)?;

@@ -1,8 +1,12 @@
 //! `cowbox ls`: the sessions of this repository.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use serde::Serialize;
 
 use super::context::Context;
+use super::heal::Word;
 use super::show::{Summary, age};
 use crate::cli::LsArgs;
 use crate::error::Result;
@@ -34,6 +38,12 @@ pub fn ls(args: LsArgs, ui: &Ui) -> Result<u8> {
                 }
             }
             Entry::Broken(_, error) => ui.warn(error.message()),
+        }
+    }
+    let repos: BTreeSet<PathBuf> = found.iter().map(|session| session.record.repo.0.clone()).collect();
+    for repo in repos {
+        if let Err(error) = context.heal(&repo, Word::Ask) {
+            ui.warn(error.message());
         }
     }
     if args.json {

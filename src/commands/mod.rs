@@ -1,17 +1,23 @@
 //! One verb per file.
 
+mod apply;
+mod commits;
+mod contents;
 mod context;
 mod diff;
 mod discard;
 mod doctor;
 mod exec;
 mod gc;
+mod heal;
 mod launch;
+mod look;
 mod ls;
 mod report;
 mod run;
 mod show;
 mod stop;
+mod undo;
 
 use crate::cli::{Cli, Verb};
 use crate::error::{Error, Result};
@@ -30,6 +36,8 @@ pub fn dispatch(cli: Cli, ui: &Ui) -> Result<u8> {
         Verb::Exec(args) => exec::exec(args, ui).map_err(Error::before_start),
         Verb::Shell(args) => exec::shell(args, ui).map_err(Error::before_start),
         Verb::Diff(args) => diff::diff(args, ui),
+        Verb::Apply(args) => apply::apply(args, ui),
+        Verb::Undo(args) => undo::undo(args, ui),
         Verb::Discard(args) => discard::discard(args, ui),
         Verb::Ls(args) => ls::ls(args, ui),
         Verb::Show(args) => show::show(args, ui),

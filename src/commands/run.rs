@@ -4,17 +4,19 @@ use std::path::{Path, PathBuf};
 
 use super::context::Context;
 use super::discard;
+use super::heal::Word;
 use super::launch::{Finished, Launch};
 use super::report::Report;
 use crate::cli::{OnExit, RunArgs};
 use crate::engine::{self, Engine, Kind, detect};
-use crate::error::{Error, Result, show as show_path};
+use crate::error::{self, Error, Result, show as show_path};
 use crate::paths::BytePath;
 use crate::plan::{GitMount, Mount, Plan};
 use crate::policy::environment::Environment;
 use crate::policy::limits::Limits;
 use crate::process;
 use crate::repo::{Repo, gitdir};
+use crate::session::clock::Clock;
 use crate::session::state::Action;
 use crate::session::{Session, id};
 use crate::settings::{DEFAULT_IMAGE, RunSettings};
@@ -22,6 +24,7 @@ use crate::ui::Ui;
 
 /// Runs the verb.
 pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
+    let clock = Clock::start();
     let context = Context::new(ui)?;
     let settings = RunSettings::resolve(&args, &context.places, ui)?;
     let on_exit = decide_on_exit(&settings, &args)?;
@@ -32,6 +35,8 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     };
     let own =
         [("COWBOX_STATE_DIR", context.places.state.as_path()), ("COWBOX_CACHE_DIR", context.places.cache.as_path())];
+    // Missing consent or not: nothing was started.
+    context.heal(&repo.root, Word::Insist).map_err(|e| e.with_kind(error::Kind::NotStarted))?;
     repo.check(context.places.home.as_deref(), &own)?;
     let chosen = match &resumed {
         Some(session) => detect::Chosen { engine: context.engine(session)?, why: "as before", passed_over: Vec::new() },
@@ -66,6 +71,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
         why: chosen.why,
         name: args.name.clone().unwrap_or_else(|| id::generate_name(&repo.dir_name())),
         timeout: args.timeout,
+        clock,
         report: report.as_ref(),
     };
     if args.detach {
@@ -78,13 +84,13 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
 /// What happens with the changes. Refused early: after the command it would be too late.
 fn decide_on_exit(settings: &RunSettings, args: &RunArgs) -> Result<OnExit> {
     match settings.on_exit {
-        Some(OnExit::Apply) => {
-            Err(Error::new("`--on-exit apply` comes with the next version; this one cannot apply yet")
-                .hint("use `--on-exit keep`, then look at the changes with `cowbox diff`"))
-        }
         Some(OnExit::Ask) | None => Ok(OnExit::Keep),
         Some(OnExit::Discard) if args.detach => {
             Err(Error::new("`--on-exit discard` and `--detach` do not go together: there would be nothing to look at"))
+        }
+        Some(OnExit::Apply) if args.detach => {
+            Err(Error::new("`--on-exit apply` and `--detach` do not go together: nobody would see what lands")
+                .hint("`cowbox apply` does it when the session has stopped"))
         }
         Some(other) => Ok(other),
     }
@@ -155,7 +161,7 @@ fn plan(args: &RunArgs, settings: &RunSettings, repo: &Repo, engine: &dyn Engine
 }
 
 /// The same policy as before; only what was said again is new.
-fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> Result<Plan> {
+pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> Result<Plan> {
     let record = &session.record;
     let policy = &record.policy;
     let native = record.engine.kind == Kind::Native;
@@ -252,8 +258,9 @@ fn check_mounts(plan: &Plan) -> Result<()> {
 
 /// Says what there is, does what `--on-exit` says, and writes the report.
 fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report: Option<&Report>) -> Result<u8> {
-    let Finished { mut session, lock, code, failure } = finished;
+    let Finished { mut session, lock, code, interrupted, failure } = finished;
     let name = session.name().to_owned();
+    let mut applied = 0;
     if on_exit == OnExit::Discard {
         discard::throw_away(context, &mut session, false)?;
     } else if nothing_happened(context, &session, code) {
@@ -261,8 +268,11 @@ fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report: Op
         discard::throw_away(context, &mut session, true)?;
         crate::layer::remove::tree(session.dir()).map_err(|e| Error::io("remove", session.dir(), e))?;
     } else if failure.is_none() {
-        match context.changes(&session) {
-            Ok(set) => context.ui.say(&kept(&set, &name)),
+        match context.look_at_end(&session) {
+            Ok(look) if on_exit == OnExit::Apply && !interrupted && !look.set().changes.is_empty() => {
+                applied = apply_all(context, &mut session);
+            }
+            Ok(look) => context.ui.say(&kept(look.set(), &name)),
             Err(error) => context.ui.warn(&format!("{}; the changes are kept", error.message())),
         }
     }
@@ -272,7 +282,21 @@ fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report: Op
     }
     match failure {
         Some(error) => Err(error),
-        None => Ok(code),
+        // The command's own code counts; where that says "well done", what was refused is said instead.
+        None => Ok(if code == 0 { applied } else { code }),
+    }
+}
+
+/// `--on-exit apply`. What cannot be applied is kept.
+fn apply_all(context: &Context<'_>, session: &mut Session) -> u8 {
+    let outcome = super::apply::land(context, session, &crate::cli::ApplyArgs::everything());
+    match outcome {
+        Ok(outcome) => outcome.exit_code(),
+        Err(error) => {
+            context.ui.error(&error);
+            context.ui.say(&format!("the changes are kept · review with `cowbox diff {}`", session.name()));
+            error.exit_code()
+        }
     }
 }
 
@@ -281,7 +305,7 @@ fn nothing_happened(context: &Context<'_>, session: &Session, code: u8) -> bool 
     let first_time = session.record.history.iter().filter(|h| h.event == "running").count() == 1;
     code == crate::error::Kind::NotStarted.exit_code()
         && first_time
-        && context.changes(session).is_ok_and(|set| set.changes.is_empty())
+        && context.look(session).is_ok_and(|look| look.set().changes.is_empty())
 }
 
 /// `2 changes kept · review with …`

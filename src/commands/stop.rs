@@ -13,6 +13,9 @@ use crate::ui::Ui;
 /// A little longer than the supervisor gives the command itself.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long the supervisor may take to let go when all is written.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
 /// Runs the verb.
 pub fn stop(args: StopArgs, ui: &Ui) -> Result<u8> {
     let context = Context::new(ui)?;
@@ -35,6 +38,11 @@ pub fn stop(args: StopArgs, ui: &Ui) -> Result<u8> {
         std::thread::sleep(Duration::from_millis(20));
         session.reload()?;
         context.reconcile(&mut session)?;
+    }
+    // The record says so before its writer lets go of it, and what is typed next may need the lock.
+    let start = Instant::now();
+    while session.try_lock()?.is_none() && start.elapsed() < LAST_WORDS {
+        std::thread::sleep(Duration::from_millis(20));
     }
     ui.say(&format!("session {} is stopped · its changes: `cowbox diff {}`", session.name(), session.name()));
     Ok(0)

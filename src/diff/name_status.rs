@@ -1,75 +1,55 @@
-//! `A  path`, one a line; with `-z` exact and ended by NUL.
+//! `A  path`, one a line, renames as `R  old -> new`; with `-z` exact and ended by NUL.
 
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
+use super::quote;
 use crate::changes::Change;
 
-/// Names as git quotes them: plain where they are, C-escaped where a line could be misread.
-pub fn lines<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<u8> {
-    let mut out = Vec::new();
+/// One change a line, names quoted as git does it.
+pub fn lines<'a>(changes: impl IntoIterator<Item = &'a Change>, out: &mut dyn Write) -> io::Result<()> {
     for change in changes {
-        out.extend_from_slice(
-            format!("{}  {}\n", change.kind.letter(), quote(change.path.as_os_str().as_bytes())).as_bytes(),
-        );
-    }
-    out
-}
-
-/// Letter, NUL, name, NUL.
-pub fn nul<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<u8> {
-    let mut out = Vec::new();
-    for change in changes {
-        out.push(change.kind.letter() as u8);
-        out.push(0);
-        out.extend_from_slice(change.path.as_os_str().as_bytes());
-        out.push(0);
-    }
-    out
-}
-
-fn quote(name: &[u8]) -> String {
-    let text = std::str::from_utf8(name).ok();
-    let escaped = crate::ui::sanitize::bytes(name);
-    let special = name.iter().any(|b| matches!(b, b'"' | b'\\'));
-    if text == Some(escaped.as_str()) && !special {
-        return escaped;
-    }
-    let mut out = String::from("\"");
-    for chunk in name.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            match c {
-                '"' | '\\' => {
-                    out.push('\\');
-                    out.push(c);
-                }
-                '\n' => out.push_str("\\n"),
-                '\t' => out.push_str("\\t"),
-                '\r' => out.push_str("\\r"),
-                // Whatever a terminal could act upon, byte by byte.
-                c if crate::ui::sanitize::text(c.encode_utf8(&mut [0; 4])).starts_with('\\') => {
-                    let mut buffer = [0; 4];
-                    c.encode_utf8(&mut buffer).bytes().for_each(|b| out.push_str(&format!("\\{b:03o}")));
-                }
-                c => out.push(c),
-            }
+        let letter = change.kind.letter();
+        match &change.from {
+            Some(from) => writeln!(out, "{letter}  {} -> {}", in_rename(from), in_rename(&change.path))?,
+            None => writeln!(out, "{letter}  {}", quote::path(&change.path))?,
         }
-        chunk.invalid().iter().for_each(|b| out.push_str(&format!("\\{b:03o}")));
     }
-    out.push('"');
-    out
+    Ok(())
+}
+
+/// Letter, NUL, name, NUL; a rename has its old name before the new one.
+pub fn nul<'a>(changes: impl IntoIterator<Item = &'a Change>, out: &mut dyn Write) -> io::Result<()> {
+    for change in changes {
+        write!(out, "{}\0", change.kind.letter())?;
+        for name in change.from.iter().chain([&change.path]) {
+            out.write_all(name.as_os_str().as_bytes())?;
+            out.write_all(b"\0")?;
+        }
+    }
+    Ok(())
+}
+
+/// A name that holds the arrow itself is quoted, so that there is only one way to read the line.
+fn in_rename(path: &Path) -> String {
+    let name = path.as_os_str().as_bytes();
+    if name.windows(4).any(|w| w == b" -> ") { quote::always(name) } else { quote::name(name) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::quote;
+    use super::*;
+    use crate::diff::double::{added, renamed};
 
     #[test]
-    fn names_are_quoted_only_where_they_must_be() {
-        assert_eq!(quote(b"src/a b.rs"), "src/a b.rs");
-        assert_eq!(quote("é".as_bytes()), "é");
-        assert_eq!(quote(b"a\nb"), r#""a\nb""#);
-        assert_eq!(quote(b"a\"b\\"), r#""a\"b\\""#);
-        assert_eq!(quote(b"\x1b[31m\xff"), r#""\033[31m\377""#);
-        assert_eq!(quote("x\u{202e}y".as_bytes()), r#""x\342\200\256y""#);
+    fn a_rename_has_both_names() {
+        let changes = [added("new", "x"), renamed("old", "a -> b")];
+        let mut out = Vec::new();
+        lines(&changes, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "A  new\nR  old -> \"a -> b\"\n");
+        let mut out = Vec::new();
+        nul(&changes, &mut out).unwrap();
+        assert_eq!(out, b"A\0new\0R\0old\0a -> b\0");
     }
 }

@@ -21,17 +21,8 @@ pub struct Client {
 impl Client {
     /// Finds a program in the absolute directories of PATH: never one that the repo brings along.
     pub fn find(name: &str) -> Option<Self> {
-        let path = std::env::var_os("PATH")?;
-        let repo = std::env::current_dir().ok().and_then(|here| Repo::find(&here).ok());
-        let in_repo = |dir: &Path| {
-            let real = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
-            repo.as_ref().is_some_and(|repo| repo.root.parent().is_some() && real.starts_with(&repo.root))
-        };
-        std::env::split_paths(&path)
-            .filter(|dir| dir.is_absolute() && !in_repo(dir))
-            .map(|dir| dir.join(name))
-            .find(|file| is_executable(file))
-            .map(|program| Self { program })
+        let program = search_path().into_iter().map(|dir| dir.join(name)).find(|file| is_executable(file))?;
+        Some(Self { program })
     }
 
     /// Its path.
@@ -84,7 +75,19 @@ impl Client {
     }
 }
 
-fn is_executable(file: &Path) -> bool {
+/// The directories of PATH that are absolute and outside of the repo that we stand in.
+pub fn search_path() -> Vec<PathBuf> {
+    let repo = std::env::current_dir().ok().and_then(|here| Repo::find(&here).ok());
+    let in_repo = |dir: &Path| {
+        let real = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
+        repo.as_ref().is_some_and(|repo| repo.root.parent().is_some() && real.starts_with(&repo.root))
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).filter(|dir| dir.is_absolute() && !in_repo(dir)).collect()
+}
+
+/// Whether it is a file with an executable bit.
+pub fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     file.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }

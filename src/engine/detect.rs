@@ -239,7 +239,7 @@ struct Key(String);
 
 impl Key {
     fn new(client: &Client) -> Self {
-        let mut key = Self(format!("uid={}", rustix::process::geteuid().as_raw()));
+        let mut key = Self(format!("uid={}", crate::layer::access::user()));
         key.file(client.program());
         key.file(Path::new("/etc/subuid"));
         key.text(&fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default());

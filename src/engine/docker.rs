@@ -56,11 +56,18 @@ impl Docker {
         }
     }
 
-    fn overlay_argument(number: usize, overlay: &Overlay, links: &Links, session_dir: &Path) -> Result<String> {
+    fn overlay_argument(
+        container: &str,
+        number: usize,
+        overlay: &Overlay,
+        links: &Links,
+        session_dir: &Path,
+    ) -> Result<String> {
         // `volume-nocopy`: over an empty repo docker would copy the image's directory into the upper.
         Ok(format!(
-            "type=volume,dst={},volume-nocopy,volume-driver=local,volume-opt=type=overlay,volume-opt=device=overlay,\"volume-opt=o=lowerdir={},upperdir={},workdir={},userxattr,redirect_dir=nofollow,metacopy=off,index=off\"",
+            "type=volume,dst={},volume-label={},volume-nocopy,volume-driver=local,volume-opt=type=overlay,volume-opt=device=overlay,\"volume-opt=o=lowerdir={},upperdir={},workdir={},userxattr,redirect_dir=nofollow,metacopy=off,index=off\"",
             overlay.target.display(),
+            oci::volume_label(container),
             links.link(&number.to_string(), &overlay.lower)?,
             links.in_session(&overlay.upper, session_dir),
             links.in_session(&overlay.work, session_dir)
@@ -117,7 +124,7 @@ impl Engine for Docker {
         }
         command.arg(format!("--user={user}"));
         for (number, overlay) in plan.overlays().iter().enumerate() {
-            command.arg("--mount").arg(Self::overlay_argument(number, overlay, &links, &plan.session_dir)?);
+            command.arg("--mount").arg(Self::overlay_argument(container, number, overlay, &links, &plan.session_dir)?);
         }
         let ready = oci::finish(command, plan, &self.cache, &links)?;
         created(None)?;

@@ -1,4 +1,4 @@
-//! The static helper for containers (`guest/main.rs`), embedded and laid out in the cache once.
+//! The static helper for containers (`guest/`), embedded and laid out in the cache once.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -203,9 +203,6 @@ impl Engine for Podman {
     fn sweep(&self, record: &Record) -> Result<()> {
         if let Some(container) = record.incarnation.as_ref().and_then(|i| i.container.as_deref()) {
             oci::remove(&self.client, container);
-            if record.policy.runtime.is_some() {
-                Volumes::remove(&self.client, container);
-            }
         }
         Ok(())
     }
@@ -233,7 +230,7 @@ struct Volumes {
 
 impl Volumes {
     fn create(client: &Client, container: &str, overlays: &[Overlay], links: &Links, plan: &Plan) -> Result<Self> {
-        Self::remove(client, container);
+        oci::remove_volumes(client, container);
         let mut made = Self { client: client.clone(), names: Vec::new() };
         for (number, overlay) in overlays.iter().enumerate() {
             let name = format!("{container}-{number}");
@@ -246,6 +243,8 @@ impl Volumes {
             client.capture(&[
                 "volume",
                 "create",
+                "--label",
+                &oci::volume_label(container),
                 "--opt",
                 "type=overlay",
                 "--opt",
@@ -257,15 +256,6 @@ impl Volumes {
             made.names.push(name);
         }
         Ok(made)
-    }
-
-    fn remove(client: &Client, container: &str) {
-        let filter = format!("name=^{container}-");
-        if let Ok(found) = client.capture(&["volume", "ls", "--quiet", "--filter", &filter]) {
-            for name in found.lines() {
-                client.attempt(&["volume", "rm", "--force", name]);
-            }
-        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! by the daemon (see `engine::docker`).
 
 use std::io;
+use std::sync::OnceLock;
 
 use rustix::process::{WaitOptions, waitpid};
 use rustix::thread::UnshareFlags;
@@ -30,6 +31,14 @@ pub fn in_child(work: impl FnOnce() -> io::Result<()>) -> Result<()> {
     }
 }
 
+/// Who this process was before it entered a namespace. Who one is belongs to the process, and so does this.
+static USER: OnceLock<u32> = OnceLock::new();
+
+/// The user's id as the host knows it, also after [`gain`].
+pub fn user() -> u32 {
+    USER.get().copied().unwrap_or_else(|| rustix::process::geteuid().as_raw())
+}
+
 /// Moves this process into a user namespace where it is root over its own files and its sub-ids.
 /// Root already is.
 pub fn gain() -> Result<()> {
@@ -37,6 +46,7 @@ pub fn gain() -> Result<()> {
         return Ok(());
     }
     let map = IdMap::as_root();
+    let _ = USER.set(rustix::process::geteuid().as_raw());
     let refused = |e: std::io::Error| {
         Error::new(format!(
             "some files of the session belong to other ids, and a user namespace to read them is refused: {}",

@@ -1,23 +1,40 @@
 //! Making the directories of an overlay.
 
 use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
 
+use super::{Encoding, marks};
 use crate::error::{Error, Result};
 use crate::plan::Overlay;
 
 /// Makes the directories of an overlay. The merged root takes its looks from the upper, so the
-/// upper gets those of the repo.
+/// upper gets those of the repo. One that is there already has them, or what the command made of them.
 pub fn layers(overlay: &Overlay) -> Result<()> {
+    // A session whose repo is gone cannot go on: better said before anything starts.
+    fs::metadata(&overlay.lower).map_err(|e| Error::io("read", &overlay.lower, e))?;
+    let is_new = !overlay.upper.exists();
     for dir in [&overlay.upper, &overlay.work] {
         fs::create_dir_all(dir).map_err(|e| Error::io("create", dir, e))?;
     }
     // An earlier volatile mount left a mark in here, and the kernel refuses a new mount over it.
     let _ = crate::layer::remove::tree(&overlay.work.join("work"));
-    let failed = |e: std::io::Error| Error::io("prepare", &overlay.upper, e);
-    let lower = fs::metadata(&overlay.lower).map_err(|e| Error::io("read", &overlay.lower, e))?;
-    fs::set_permissions(&overlay.upper, lower.permissions()).map_err(failed)?;
-    if let (Ok(mtime), Ok(dir)) = (lower.modified(), File::open(&overlay.upper)) {
-        let _ = dir.set_times(fs::FileTimes::new().set_modified(mtime));
+    if is_new {
+        take_looks(&overlay.lower, &overlay.upper).map_err(|e| Error::io("prepare", &overlay.upper, e))?;
+    }
+    Ok(())
+}
+
+fn take_looks(lower: &Path, upper: &Path) -> io::Result<()> {
+    let (from, to) = (File::open(lower)?, File::open(upper)?);
+    let meta = from.metadata()?;
+    for (name, value) in marks::read(from.as_fd(), Encoding::Plain)?.xattrs {
+        marks::set(&to, &name, &value)?;
+    }
+    to.set_permissions(meta.permissions())?;
+    if let Ok(mtime) = meta.modified() {
+        let _ = to.set_times(fs::FileTimes::new().set_modified(mtime));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Mode, chmodat, fchmod, renameat, unlinkat};
+use rustix::fs::{AtFlags, CWD, Mode, RenameFlags, chmodat, fchmod, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
 use super::entry::{names, open_dir};
@@ -19,11 +19,15 @@ const DEEP: usize = 64;
 
 /// Removes `path` and all below it; a missing one is fine.
 pub fn tree(path: &Path) -> io::Result<()> {
-    let name = path.as_os_str();
-    if remove_plain(CWD, name)? {
+    entry(CWD, path.as_os_str())
+}
+
+/// The same, relative to a directory.
+pub fn entry(at: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
+    if remove_plain(at, name)? {
         return Ok(());
     }
-    let root = open_anyway(CWD, name)?;
+    let root = open_anyway(at, name)?;
     let mut removal = Removal { root: &root, moved: 0 };
     loop {
         let children = names(root.as_fd())?;
@@ -34,7 +38,7 @@ pub fn tree(path: &Path) -> io::Result<()> {
             removal.remove(root.as_fd(), &child, 1)?;
         }
     }
-    Ok(unlinkat(CWD, name, AtFlags::REMOVEDIR)?)
+    Ok(unlinkat(at, name, AtFlags::REMOVEDIR)?)
 }
 
 struct Removal<'a> {
@@ -58,10 +62,16 @@ impl Removal<'_> {
             return Ok(());
         }
         if depth > DEEP {
-            self.moved += 1;
-            let up = OsString::from(format!(".deep-{}", self.moved));
-            // The next round over the root finds it there.
-            return Ok(renameat(at, name, self.root, up.as_os_str())?);
+            loop {
+                self.moved += 1;
+                let up = OsString::from(format!(".deep-{}", self.moved));
+                // The next round over the root finds it there. The name may be taken: the tree is not ours to trust.
+                match renameat_with(at, name, self.root, up.as_os_str(), RenameFlags::NOREPLACE) {
+                    Err(Errno::EXIST) => {}
+                    Err(Errno::INVAL | Errno::NOSYS) => return Ok(renameat(at, name, self.root, up.as_os_str())?),
+                    other => return Ok(other?),
+                }
+            }
         }
         let dir = open_anyway(at, name)?;
         for child in names(dir.as_fd())? {

@@ -89,6 +89,12 @@ pub struct Incarnation {
     pub init: Option<ProcessId>,
     /// Milliseconds since 1970.
     pub started: u64,
+    /// The same on the clock of files, in nanoseconds: what the host changed later has a later ctime.
+    #[serde(default)]
+    pub stamp: Option<i64>,
+    /// The commit that was checked out then.
+    #[serde(default)]
+    pub head: Option<String>,
     /// When it ended, if it was seen to end.
     pub ended: Option<u64>,
     /// Exit code; `None` while it runs or when the runner died.
@@ -139,6 +145,11 @@ impl Record {
     /// Exit code of the last command.
     pub fn exit(&self) -> Option<i32> {
         self.incarnation.as_ref().and_then(|i| i.exit)
+    }
+
+    /// Start of the last run on the clock of files.
+    pub fn stamp(&self) -> Option<i64> {
+        self.incarnation.as_ref().and_then(|i| i.stamp)
     }
 
     /// Host path of the repo.

@@ -37,6 +37,10 @@ pub enum Action {
     Resume,
     /// `diff`
     Read,
+    /// `apply`
+    Apply,
+    /// `undo`
+    Undo,
     /// `discard`
     Discard,
 }
@@ -72,7 +76,7 @@ impl State {
         use State::{Discarded, Failed, Running, Stopped};
         let allowed = match action {
             Action::Enter | Action::Stop => self == Running,
-            Action::Resume => self == Stopped,
+            Action::Resume | Action::Apply | Action::Undo => self == Stopped,
             Action::Read => matches!(self, Running | Stopped),
             Action::Discard => matches!(self, Stopped | Failed),
         };
@@ -98,6 +102,8 @@ impl Action {
             Action::Stop => "stopped",
             Action::Resume => "resumed",
             Action::Read => "read",
+            Action::Apply => "applied",
+            Action::Undo => "undone",
             Action::Discard => "discarded",
         }
     }
@@ -139,7 +145,15 @@ mod tests {
     #[test]
     fn every_refusal_names_the_state_and_a_next_step() {
         for state in State::ALL {
-            for action in [Action::Enter, Action::Stop, Action::Resume, Action::Read, Action::Discard] {
+            for action in [
+                Action::Enter,
+                Action::Stop,
+                Action::Resume,
+                Action::Read,
+                Action::Apply,
+                Action::Undo,
+                Action::Discard,
+            ] {
                 if let Err(error) = state.allow(action, "api-7k3q") {
                     assert!(error.message().contains(&state.to_string()), "{error}");
                     assert!(!error.hints().is_empty(), "{error}");

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::SessionId;
 use super::lock::Lock;
 use super::record::Record;
+use crate::changes::read::Layers;
 use crate::error::{Error, Result};
 
 /// All sessions of the user.
@@ -152,6 +153,11 @@ impl Session {
     /// The writable top layer.
     pub fn upper(&self) -> PathBuf {
         self.dir.join("upper")
+    }
+
+    /// Its layers over the repo.
+    pub fn layers(&self) -> Layers {
+        Layers::simple(self.upper(), self.record.encoding, self.record.repo.0.clone())
     }
 
     /// Takes its lock; `None` if somebody else has it.

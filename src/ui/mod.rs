@@ -6,6 +6,7 @@ pub mod sanitize;
 use std::io::{self, IsTerminal, Write};
 
 use crate::cli::{ColorChoice, GlobalArgs};
+use crate::diff::Style;
 use crate::error::{Error, Result};
 
 /// Prefix of every line of ours: the command's own output may surround it.
@@ -18,17 +19,26 @@ pub struct Ui {
     verbose: u8,
     no_input: bool,
     color: bool,
+    data_color: bool,
 }
 
 impl Ui {
     /// Decides colour and verbosity once.
     pub fn new(global: &GlobalArgs) -> Self {
-        let color = match global.color {
+        let color = |auto: bool| match global.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => auto_color(),
+            ColorChoice::Auto => auto,
         };
-        Self { quiet: global.quiet, verbose: global.verbose, no_input: global.no_input, color }
+        let data_terminal = io::stdout().is_terminal();
+        Self {
+            quiet: global.quiet,
+            verbose: global.verbose,
+            no_input: global.no_input,
+            color: color(auto_color(io::stderr().is_terminal())),
+            // A variable that forces colours must not spoil a patch for the program that reads it.
+            data_color: color(data_terminal && auto_color(data_terminal)),
+        }
     }
 
     /// Says something that matters to a person, unless `-q`.
@@ -84,6 +94,22 @@ impl Ui {
         !self.no_input && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
+    /// How data of a session is written to stdout.
+    pub fn style(&self) -> Style {
+        Style::new(self.data_color, io::stdout().is_terminal())
+    }
+
+    /// Whether stdout may go through a pager: a person is there, can press keys, and did not ask for quiet.
+    pub fn may_page(&self) -> bool {
+        let able = std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
+        able && !self.quiet && !self.no_input && io::stdout().is_terminal()
+    }
+
+    /// Columns of the terminal that stdout is.
+    pub fn width(&self) -> Option<usize> {
+        rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|n| *n > 0)
+    }
+
     /// Whether `-q` was given.
     pub fn is_quiet(&self) -> bool {
         self.quiet
@@ -99,8 +125,8 @@ impl Ui {
     }
 }
 
-/// `NO_COLOR` wins, then the FORCE variables, then whether stderr is a terminal that can.
-fn auto_color() -> bool {
+/// `NO_COLOR` wins, then the FORCE variables, then whether the stream is a terminal that can.
+fn auto_color(terminal: bool) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty() && v != "0");
     if std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) {
         return false;
@@ -108,7 +134,7 @@ fn auto_color() -> bool {
     if set("CLICOLOR_FORCE") || set("FORCE_COLOR") {
         return true;
     }
-    io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|t| t != "dumb")
+    terminal && std::env::var_os("TERM").is_some_and(|t| t != "dumb")
 }
 
 /// Errors of an engine may span lines: one line is what we promise.

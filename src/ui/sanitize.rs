@@ -28,6 +28,11 @@ pub fn bytes(input: &[u8]) -> String {
     out
 }
 
+/// Escapes a line of a file: as [`bytes`], and tabs stay what they are.
+pub fn line(input: &[u8]) -> String {
+    input.split(|b| *b == b'\t').map(bytes).collect::<Vec<_>>().join("\t")
+}
+
 /// Escapes what a terminal could act upon in a JSON document; it stays the same document.
 pub fn json(document: &str) -> String {
     let mut out = String::with_capacity(document.len());
@@ -62,7 +67,7 @@ fn push(out: &mut String, c: char) {
 }
 
 /// Characters that change how text around them is shown, or that cannot be seen at all.
-fn is_dangerous(c: char) -> bool {
+pub fn is_dangerous(c: char) -> bool {
     c.is_control()
         || matches!(u32::from(c),
             0x00ad | 0x034f | 0x061c | 0x115f..=0x1160 | 0x17b4..=0x17b5 | 0x180b..=0x180f
@@ -93,5 +98,6 @@ mod tests {
     fn ordinary_text_of_any_script_is_left_alone() {
         assert_eq!(text("naïve 日本語 — ok"), "naïve 日本語 — ok");
         assert_eq!(bytes(b"ok\xff\xfe"), "ok\\xff\\xfe");
+        assert_eq!(line(b"\tif x:\r"), "\tif x:\\r");
     }
 }

@@ -25,9 +25,9 @@ pub struct Cowbox {
 impl Cowbox {
     pub(super) fn new(root: &Path) -> Self {
         let program = std::env::var_os("COWBOX_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_cowbox").into());
-        let mut command = if keyboard_is_ignored() {
+        let mut command = if signals_are_ignored() {
             let mut command = Command::new("/usr/bin/env");
-            command.arg("--default-signal=INT,QUIT").arg(program);
+            command.arg("--default-signal=INT,QUIT,HUP").arg(program);
             command
         } else {
             Command::new(program)
@@ -110,12 +110,14 @@ impl Cowbox {
     }
 }
 
-/// Whether we were started so that Ctrl-C is ignored, as shells do it for `command &`. Children would inherit that.
-fn keyboard_is_ignored() -> bool {
+/// Whether we were started so that Ctrl-C is ignored, as shells do it for `command &`, or the end of the terminal, as
+/// `nohup` does it. Children would inherit that.
+fn signals_are_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
     let bit = |signal: Signal| 1u64 << (signal as i32 - 1);
-    u64::from_str_radix(mask.trim(), 16).unwrap() & (bit(Signal::SIGINT) | bit(Signal::SIGQUIT)) != 0
+    let ours = bit(Signal::SIGINT) | bit(Signal::SIGQUIT) | bit(Signal::SIGHUP);
+    u64::from_str_radix(mask.trim(), 16).unwrap() & ours != 0
 }
 
 /// The command line, for messages.

@@ -55,7 +55,7 @@ impl Fingerprint {
             } else if meta.is_symlink() {
                 fs::read_link(&path).map(|t| t.into_os_string().as_bytes().to_vec()).map_err(text)
             } else if meta.is_file() {
-                fs::read(&path).map_err(text)
+                content(&path, meta.len()).map_err(text)
             } else {
                 Ok(Vec::new())
             };
@@ -75,6 +75,73 @@ impl Fingerprint {
         Self(entries)
     }
 
+    /// Without what a rename there and back changes.
+    pub fn but_for_ctime(mut self) -> Self {
+        self.0.values_mut().for_each(|entry| entry.changed = (0, 0));
+        self
+    }
+
+    /// Without what differs between something and an exact copy of it.
+    pub fn but_for_inodes(self) -> Self {
+        let mut all = self.but_for_ctime();
+        all.0.values_mut().for_each(|entry| entry.inode = (0, 0));
+        all
+    }
+
+    /// What was written, whoever wrote it: without inodes and the times of directories.
+    pub fn written(self) -> Self {
+        let mut all = self.but_for_inodes();
+        let is_dir = |entry: &Entry| entry.mode & 0o170_000 == 0o040_000;
+        all.0.values_mut().filter(|entry| is_dir(entry)).for_each(|entry| entry.modified = (0, 0));
+        all
+    }
+
+    /// Whether there is something at this path.
+    pub fn has(&self, check: impl Fn(&Path) -> bool) -> bool {
+        self.0.keys().any(|path| check(path))
+    }
+
+    /// What differs to somebody who looks, one line each: type, mode, owner, content, attributes, links to each other,
+    /// and the time of the last change where `timed` says so. Not inodes and ctimes, which every new file has anew.
+    pub fn visible(&self, after: &Self, timed: impl Fn(&Path) -> bool) -> Vec<String> {
+        let mut found = Vec::new();
+        let paths: std::collections::BTreeSet<&PathBuf> = self.0.keys().chain(after.0.keys()).collect();
+        for path in paths {
+            let show = path.display();
+            match (self.0.get(path), after.0.get(path)) {
+                (Some(_), None) => found.push(format!("{show:?} is missing")),
+                (None, new) => found.push(format!("{show:?} is too much: {:?}", new.unwrap())),
+                (Some(old), Some(new)) => {
+                    let looks = |e: &Entry| (e.mode, e.owner, e.device, e.content.clone(), e.xattrs.clone());
+                    let times = timed(path) && old.modified != new.modified;
+                    if looks(old) != looks(new) || times || self.linked(path) != after.linked(path) {
+                        found.push(format!("{show:?}:\n  wanted {old:?}\n  is     {new:?}"));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Other names of the same file.
+    fn linked(&self, path: &Path) -> Vec<&PathBuf> {
+        let entry = &self.0[path];
+        let same = |other: &Entry| other.inode == entry.inode && entry.mode & 0o170000 == 0o100000;
+        self.0.iter().filter(|(_, other)| same(other)).map(|(path, _)| path).collect()
+    }
+
+    /// Without what is at `path` and below; instead of it, what `other` has there.
+    pub fn take(&mut self, path: &Path, other: &Self) {
+        self.0.retain(|p, _| !p.starts_with(path));
+        self.0.extend(other.0.iter().filter(|(p, _)| p.starts_with(path)).map(|(p, e)| (p.clone(), e.clone())));
+    }
+
+    /// Only what `wanted` names.
+    pub fn only(mut self, wanted: impl Fn(&Path) -> bool) -> Self {
+        self.0.retain(|path, _| wanted(path));
+        self
+    }
+
     /// What differs, one line each; empty if nothing does.
     pub fn differences(&self, after: &Self) -> Vec<String> {
         let mut found = Vec::new();
@@ -89,6 +156,24 @@ impl Fingerprint {
         found.extend(new.map(|path| format!("{}: is new", path.display())));
         found
     }
+}
+
+/// The bytes of a file; of a large one only where there are any, so that terabytes of nothing can be compared.
+fn content(path: &Path, length: u64) -> std::io::Result<Vec<u8>> {
+    use std::os::unix::fs::FileExt;
+    if length <= 64 << 20 {
+        return fs::read(path);
+    }
+    let file = fs::File::open(path)?;
+    let (mut found, mut at) = (length.to_le_bytes().to_vec(), 0);
+    while let Ok(start) = rustix::fs::seek(&file, rustix::fs::SeekFrom::Data(at)) {
+        at = rustix::fs::seek(&file, rustix::fs::SeekFrom::Hole(start))?;
+        let mut piece = vec![0; (at - start) as usize];
+        file.read_exact_at(&mut piece, start)?;
+        found.extend(start.to_le_bytes());
+        found.extend(piece);
+    }
+    Ok(found)
 }
 
 fn xattrs(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {

@@ -1,4 +1,4 @@
-//! What a sandbox must not leave behind: containers, mounts, processes.
+//! What a sandbox must not leave behind: containers, volumes, mounts, processes.
 
 use std::fs;
 use std::path::Path;
@@ -11,12 +11,20 @@ pub fn containers(engine: Engine) -> Vec<String> {
     if !engine.has_images() {
         return Vec::new();
     }
-    let listed = Command::new(engine.name())
-        .args(["ps", "--all", "--no-trunc", "--format", "{{.Names}}"])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    assert!(listed.status.success(), "{engine} ps: {}", String::from_utf8_lossy(&listed.stderr));
+    listing(engine, &["ps", "--all", "--no-trunc", "--format", "{{.Names}}"])
+}
+
+/// Names of the containers that docker's volumes belong to.
+pub fn volumes(engine: Engine) -> Vec<String> {
+    if engine != Engine::Docker {
+        return Vec::new();
+    }
+    listing(engine, &["volume", "ls", "--filter", "label=cowbox", "--format", "{{.Label \"cowbox\"}}"])
+}
+
+fn listing(engine: Engine, args: &[&str]) -> Vec<String> {
+    let listed = Command::new(engine.name()).args(args).stdin(Stdio::null()).output().unwrap();
+    assert!(listed.status.success(), "{engine} {args:?}: {}", String::from_utf8_lossy(&listed.stderr));
     String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect()
 }
 
@@ -49,6 +57,10 @@ impl Process {
             let Some(pid) = entry.file_name().to_str().and_then(|n| n.parse::<i32>().ok()) else { continue };
             let read = |name: &str| fs::read(entry.path().join(name)).unwrap_or_default();
             let arguments = read("cmdline");
+            // Podman's own, one for each user and for good; it comes with whatever called podman first.
+            if arguments.ends_with(b"catatonit\0-P\0") {
+                continue;
+            }
             let cwd = fs::read_link(entry.path().join("cwd")).unwrap_or_default();
             if pid != std::process::id() as i32
                 && (holds(&arguments) || holds(&read("environ")) || holds(cwd.as_os_str().as_encoded_bytes()))

@@ -16,7 +16,7 @@
 //! * An [`Output`] must be looked at: `.ok()`, `.code(n)` assert the status, `snapshot!` all of it with names, ids,
 //!   versions and paths replaced.
 //! * Dropping a [`Sandbox`] checks: the repo has the very same fingerprint as before the first command; no container,
-//!   mount or process is left; every session can be discarded; nothing stays behind on disk. A test that edits
+//!   volume, mount or process is left; every session can be discarded; nothing stays behind on disk. A test that edits
 //!   the host's repo after that first command does it in [`Sandbox::change_repo`].
 //! * `on_every_engine!`, `on_containers!` and `on!(native: …)` list the tests of a file; a function that is in no list
 //!   is dead code, which clippy refuses. A test without an engine is a plain `#[test]` with [`Sandbox::bare`].
@@ -34,7 +34,7 @@ mod tiers;
 pub use command::{Cowbox, Output, Running};
 pub use fingerprint::Fingerprint;
 pub use leftovers::Process;
-pub use sandbox::Sandbox;
+pub use sandbox::{Sandbox, container_name, home_layer};
 pub use terminal::Terminal;
 pub use tiers::{Engine, run_on};
 

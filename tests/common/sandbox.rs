@@ -21,6 +21,8 @@ pub struct Sandbox {
     engine: Option<Engine>,
     root: TempDir,
     repo: PathBuf,
+    /// Elsewhere than in the home.
+    state: Option<PathBuf>,
     image: &'static str,
     /// Taken by the first command.
     before: RefCell<Option<Fingerprint>>,
@@ -30,7 +32,21 @@ impl Sandbox {
     /// A repo called `api`: a git root with a few files of every kind. The engine was tried before: its first
     /// trial costs a second and more, and is kept in the cache.
     pub fn new(engine: Engine) -> Self {
-        let sandbox = Self::make(Some(engine));
+        Self::warm(engine, scratch())
+    }
+
+    /// The same in memory, for tests with thousands of commands: what is written there need not reach a disk.
+    /// Kernels before 6.6 have no overlay over it, and get the usual place.
+    pub fn in_memory(engine: Engine) -> Self {
+        let memory = PathBuf::from("/dev/shm");
+        let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
+        let mut numbers = kernel.split(['.', '-']).map_while(|n| n.parse::<u32>().ok());
+        let new_enough = (numbers.next(), numbers.next()) >= (Some(6), Some(6));
+        Self::warm(engine, if new_enough && memory.is_dir() { memory } else { scratch() })
+    }
+
+    fn warm(engine: Engine, base: PathBuf) -> Self {
+        let sandbox = Self::make_in(Some(engine), base);
         let warm = warm_cache(engine);
         for (path, mode, content) in &warm.files {
             let path = sandbox.cache().join(path);
@@ -56,12 +72,15 @@ impl Sandbox {
     }
 
     fn make(engine: Option<Engine>) -> Self {
-        let base = std::env::var_os("COWBOX_TEST_TMP").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from);
+        Self::make_in(engine, scratch())
+    }
+
+    fn make_in(engine: Option<Engine>, base: PathBuf) -> Self {
         let root = tempfile::Builder::new().prefix("cowbox-it-").tempdir_in(base).unwrap();
         let repo = root.path().join("home/api");
         fs::create_dir_all(repo.join(".git/refs/heads")).unwrap();
         fs::create_dir_all(root.path().join("config")).unwrap();
-        let sandbox = Self { engine, root, repo, image: "tiny", before: RefCell::new(None) };
+        let sandbox = Self { engine, root, repo, state: None, image: "tiny", before: RefCell::new(None) };
         sandbox.link_podman_config();
         fs::create_dir(sandbox.repo.join(".git/objects")).unwrap();
         sandbox.write(".git/HEAD", "ref: refs/heads/main\n");
@@ -121,7 +140,13 @@ impl Sandbox {
 
     /// COWBOX_STATE_DIR.
     pub fn state(&self) -> PathBuf {
-        self.home().join(".local/state/cowbox")
+        self.state.clone().unwrap_or_else(|| self.home().join(".local/state/cowbox"))
+    }
+
+    /// Has the state elsewhere. Before the first command.
+    pub fn use_state(&mut self, state: impl Into<PathBuf>) {
+        assert!(self.before.borrow().is_none(), "a command has run already");
+        self.state = Some(state.into());
     }
 
     /// COWBOX_CACHE_DIR.
@@ -163,6 +188,12 @@ impl Sandbox {
     pub fn change_repo(&self, change: impl FnOnce(&Path)) {
         self.check_repo();
         change(&self.repo);
+        *self.before.borrow_mut() = Some(Fingerprint::of(&self.repo));
+    }
+
+    /// Takes the repo as it is: for tests that must not look at it through a fingerprint.
+    #[track_caller]
+    pub fn accept_repo(&self) {
         *self.before.borrow_mut() = Some(Fingerprint::of(&self.repo));
     }
 
@@ -282,11 +313,12 @@ impl Sandbox {
         if let Some(engine) = self.engine {
             let ours = |name: &String| ids.iter().any(|id| *name == container_name(id));
             found.extend(leftovers::containers(engine).into_iter().filter(ours).map(|c| format!("container {c}")));
+            found.extend(leftovers::volumes(engine).into_iter().filter(ours).map(|c| format!("volume of {c}")));
         }
         found
     }
 
-    /// Asserts that no container, mount or process is left, after a moment for the engine.
+    /// Asserts that no container, volume, mount or process is left, after a moment for the engine.
     #[track_caller]
     pub fn check_leftovers(&self) {
         let found = self.lasting_leftovers();
@@ -313,10 +345,8 @@ impl Sandbox {
                     problems.push(format!("session {id} cannot be discarded: {}", output.stderr()));
                 }
             }
-            let uid = rustix::process::geteuid().as_raw();
             let layers = [self.session_dir(&id).join("upper"), self.session_dir(&id).join("work")];
-            let home = PathBuf::from(format!("/var/tmp/cowbox-{uid}/{id}"));
-            let left = layers.into_iter().chain([home]).filter(|l| fs::symlink_metadata(l).is_ok());
+            let left = layers.into_iter().chain([home_layer(&id)]).filter(|l| fs::symlink_metadata(l).is_ok());
             problems.extend(left.map(|l| format!("{} is left of session {id} ({state:?})", l.display())));
         }
         problems
@@ -366,8 +396,19 @@ fn warm_cache(engine: Engine) -> &'static WarmCache {
     })
 }
 
-fn container_name(id: &str) -> String {
+/// What an engine calls the container of a session.
+pub fn container_name(id: &str) -> String {
     format!("cowbox-{}", id.to_lowercase())
+}
+
+/// Where native keeps what a session writes to a home that holds the state directory.
+pub fn home_layer(id: &str) -> PathBuf {
+    PathBuf::from(format!("/var/tmp/cowbox-{}/{id}", rustix::process::geteuid().as_raw()))
+}
+
+/// Where tests have their files.
+fn scratch() -> PathBuf {
+    std::env::var_os("COWBOX_TEST_TMP").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)
 }
 
 impl Drop for Sandbox {

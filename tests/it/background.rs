@@ -224,18 +224,14 @@ fn a_report_of_a_detached_session_is_written_at_its_start_and_its_end(engine: En
 fn what_needs_a_live_session_says_so(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     sandbox.run(&["--name", "live"], &["true"]).output().done();
-    snapshot!(sandbox.cowbox(&["exec", "live", "--", "true"]).output(), @r"
-    exit: 125
-    --- stderr
-    cowbox: error: session live is stopped, it cannot be entered
-    cowbox: hint: go on in it with `cowbox run --resume live`
-    ");
-    snapshot!(sandbox.cowbox(&["shell"]).output(), @r"
-    exit: 125
-    --- stderr
-    cowbox: error: session live is stopped, it cannot be entered
-    cowbox: hint: go on in it with `cowbox run --resume live`
-    ");
+    for enter in [&["exec", "live", "--", "true"][..], &["shell"]] {
+        snapshot!(sandbox.cowbox(enter).output(), @r"
+        exit: 125
+        --- stderr
+        cowbox: error: session live is stopped, it cannot be entered
+        cowbox: hint: go on in it with `cowbox run --resume live`
+        ");
+    }
     snapshot!(sandbox.cowbox(&["stop"]).output(), @r"
     exit: 1
     --- stderr

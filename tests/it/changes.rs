@@ -92,7 +92,7 @@ fn a_change_of_type_tells_both_types(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     sandbox.write("dir/file", "x\n");
     sandbox.write("file", "x\n");
-    sandbox.sh("rm -r dir && echo x > dir; rm file && mkdir file && echo x > file/in").done();
+    sandbox.sh("rm -r dir && echo y > dir; rm file && mkdir file && echo z > file/in").done();
     let json = sandbox.cowbox(&["diff", "--json"]).output().ok().json();
     let seen: Vec<[&str; 4]> = json["changes"]
         .as_array()
@@ -139,6 +139,7 @@ fn json_has_every_field(engine: Engine) {
           "path_b64": null,
           "kind": "modified",
           "from": null,
+          "from_b64": null,
           "old": {
             "type": "file",
             "mode": "0644",
@@ -149,21 +150,23 @@ fn json_has_every_field(engine: Engine) {
             "mode": "0644",
             "size": 11
           },
-          "class": null,
-          "binary": null,
-          "insertions": null,
-          "deletions": null,
+          "class": "untracked",
+          "binary": false,
+          "insertions": 1,
+          "deletions": 0,
           "risks": [],
-          "conflict": null
+          "conflict": null,
+          "merged": false
         }
       ],
       "summary": {
         "added": 0,
         "modified": 1,
         "deleted": 0,
-        "insertions": null,
-        "deletions": null,
-        "ignored": null,
+        "renamed": 0,
+        "insertions": 1,
+        "deletions": 0,
+        "ignored": 0,
         "vcs": 0,
         "special": 0
       },
@@ -265,7 +268,9 @@ fn changes_exist_by_exit_code(engine: Engine) {
     sandbox.sh("true").done();
     let _ = sandbox.cowbox(&["diff", "--exit-code"]).output().code(0);
     sandbox.sh("touch new").done();
-    let _ = sandbox.cowbox(&["diff", "--exit-code"]).output().code(1).prints("A  new\n");
+    let _ = sandbox.cowbox(&["diff", "--exit-code", "--name-status"]).output().code(1).prints("A  new\n");
+    let _ = sandbox.cowbox(&["diff", "--exit-code", "--stat"]).output().code(1);
+    let _ = sandbox.cowbox(&["diff", "--exit-code"]).output().code(1);
     let _ = sandbox.cowbox(&["diff", "--exit-code", "--", "src"]).output().code(0);
 }
 

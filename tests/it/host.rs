@@ -81,6 +81,15 @@ pub fn in_namespace(cowbox: Cowbox, script: &str) -> Cowbox {
     cowbox.through(&format!("exec unshare --user --map-root-user --mount sh -ec '{script}' sh \"$@\""))
 }
 
+/// For `in_namespace`: a script that mounts an overlay at `DIR/merged`, whose parts this makes beside it.
+pub fn overlay_at(dir: &Path) -> String {
+    for part in ["lower", "upper", "work", "merged"] {
+        fs::create_dir_all(dir.join(part)).unwrap();
+    }
+    let d = dir.display();
+    format!("mount -t overlay none -o lowerdir={d}/lower,upperdir={d}/upper,workdir={d}/work,userxattr {d}/merged")
+}
+
 /// A python that the system has, not one of somebody's own home.
 pub fn python() -> &'static str {
     if Path::new("/usr/bin/python3").exists() { "/usr/bin/python3" } else { "python3" }

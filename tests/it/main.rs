@@ -5,29 +5,54 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod apply_matrix;
+mod attacks;
 mod background;
 mod bad_input;
 mod changes;
+mod commits;
+mod conflicts;
+mod crash_apply;
+mod crashes;
+mod diff;
 mod discard;
 mod doctor;
+mod edge_cases;
 mod engines;
 mod environment;
 mod exit_codes;
 mod flow;
 mod host;
+mod host_files;
+mod host_kernel;
 mod housekeeping;
-mod isolation;
+mod inside;
+mod landing;
 mod limits;
+mod merges;
 mod mounts;
 mod network;
+mod odd_files;
+mod on_exit;
+mod oracle;
+mod partial_apply;
+mod peer_bugs;
+mod privileges;
 mod repo_shapes;
 mod resume;
 mod run_options;
-mod sessions;
+mod secrets;
+mod session;
+mod session_choice;
+mod session_records;
+mod session_states;
 mod signals;
+mod sockets;
 mod streams;
+mod system_calls;
 mod terminal;
 mod timeout;
+mod undo;
 
 use std::path::Path;
 

@@ -1,6 +1,9 @@
 //! `run --resume`: the session goes on where it stopped.
 
+use std::fs;
+
 use crate::common::{Engine, Sandbox, on, on_every_engine, snapshot};
+use crate::session::session;
 
 on_every_engine!(
     what_was_there_is_there_again,
@@ -10,6 +13,8 @@ on_every_engine!(
     what_cannot_change_is_refused,
     a_session_can_be_resumed_in_the_background,
     a_resumed_session_is_the_latest_only_if_it_is_the_newest,
+    a_resumed_session_is_the_same_sandbox,
+    a_resume_that_cannot_start_loses_nothing,
 );
 on!(native: the_home_is_as_it_was_left);
 
@@ -41,8 +46,8 @@ fn what_was_there_is_there_again(engine: Engine) {
 fn the_policy_is_the_same_again(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     let data = sandbox.root().join("data");
-    std::fs::create_dir(&data).unwrap();
-    std::fs::write(data.join("file"), "mounted\n").unwrap();
+    fs::create_dir(&data).unwrap();
+    fs::write(data.join("file"), "mounted\n").unwrap();
     let mount = format!("{}:/tmp/data", data.display());
     let options = ["--name", "task", "--user", "root", "--workdir", "src", "--mount", &mount];
     sandbox.run(&options, &["true"]).output().done();
@@ -103,11 +108,54 @@ fn a_resumed_session_is_the_latest_only_if_it_is_the_newest(engine: Engine) {
 
 fn the_home_is_as_it_was_left(engine: Engine) {
     let sandbox = Sandbox::new(engine);
-    std::fs::write(sandbox.home().join("mine"), "mine\n").unwrap();
+    fs::write(sandbox.home().join("mine"), "mine\n").unwrap();
     let script = "echo changed >> ~/mine; echo x > ~/.made";
     sandbox.shell(&["--name", "task"], script).output().done();
     let again = sandbox.cowbox(&["run", "--resume", "task", "--", "sh", "-c", "cat ~/mine ~/.made"]).output();
     let _ = again.ok().prints("mine\nchanged\nx\n");
-    assert_eq!(std::fs::read_to_string(sandbox.home().join("mine")).unwrap(), "mine\n");
+    assert_eq!(fs::read_to_string(sandbox.home().join("mine")).unwrap(), "mine\n");
     assert!(!sandbox.home().join(".made").exists());
+}
+
+fn a_resumed_session_is_the_same_sandbox(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let run = sandbox.shell(&["--name", "it", "--network", "none"], "pwd; cut -d: -f1 /proc/net/dev; echo one > file");
+    let first = run.current_dir(sandbox.repo().join("src")).output().ok().stdout();
+    assert!(first.contains("/src\n") && first.contains("lo\n") && !first.contains("eth0"), "{first}");
+    let script = "pwd; cut -d: -f1 /proc/net/dev; cat file; ls ../README.md";
+    let again = sandbox.cowbox(&["run", "--resume", "it", "--", "sh", "-c", script]);
+    let second = again.current_dir("/").output().ok().stdout();
+    assert_eq!(second, format!("{first}one\n../README.md\n"));
+    let record = sandbox.only_record();
+    assert_eq!(record["policy"]["network"], "none");
+    let states: Vec<&str> =
+        record["history"].as_array().unwrap().iter().map(|h| h["event"].as_str().unwrap()).collect();
+    assert_eq!(states, ["preparing", "ready", "running", "stopped", "running", "stopped"]);
+    let _ = sandbox
+        .cowbox(&["run", "--resume", "it", "--mount", "/etc:/mnt", "--", "true"])
+        .output()
+        .code(125)
+        .says("cannot change");
+}
+
+/// The repo is gone, or has a mount inside: the session and its changes stay.
+fn a_resume_that_cannot_start_loses_nothing(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let id = session(&sandbox, "it", "echo working > marker");
+    let away = sandbox.root().join("away");
+    sandbox.change_repo(|repo| {
+        fs::rename(repo, &away).unwrap();
+        let failed = sandbox.cowbox(&["run", "--resume", "it", "--", "true"]).current_dir("/").output().code(125);
+        assert!(failed.stderr().starts_with("cowbox: error: "), "{}", failed.stderr());
+        fs::rename(&away, repo).unwrap();
+    });
+    assert_eq!(sandbox.record(&id).unwrap()["state"], "stopped");
+    let _ = sandbox.cowbox(&["run", "--resume", "it", "--workdir", "nowhere", "--", "true"]).output().code(125);
+    assert_eq!(sandbox.record(&id).unwrap()["state"], "stopped");
+    sandbox.cowbox(&["diff", "--name-status", "it"]).output().prints("A  marker\n").done();
+    sandbox
+        .cowbox(&["run", "--resume", "it", "--workdir", "src", "--", "cat", "../marker"])
+        .output()
+        .prints("working\n")
+        .done();
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::common::{Engine, Sandbox, on, on_containers, on_every_engine, snapshot};
+use crate::session::id_of;
 
 on_every_engine!(
     the_command_runs_as_somebody_who_can_write,
@@ -72,8 +73,8 @@ fn workdir_is_relative_to_the_workspace_or_absolute(engine: Engine) {
 fn a_name_is_what_the_session_is_called(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     let _ = sandbox.run(&["--name", "my.task_1"], &["touch", "new"]).output().ok().says("session my.task_1");
-    let _ = sandbox.cowbox(&["diff", "my.task_1"]).output().ok().prints("A  new\n");
-    let _ = sandbox.cowbox(&["diff", "my."]).output().ok().prints("A  new\n");
+    let _ = sandbox.cowbox(&["diff", "--name-status", "my.task_1"]).output().ok().prints("A  new\n");
+    let _ = sandbox.cowbox(&["diff", "--name-status", "my."]).output().ok().prints("A  new\n");
 }
 
 fn a_name_is_taken_once(engine: Engine) {
@@ -87,11 +88,12 @@ fn a_name_is_taken_once(engine: Engine) {
     ");
     sandbox.cowbox(&["discard", "-y", "same"]).output().done();
     sandbox.run(&["--name", "same"], &["true"]).output().done();
+    assert_eq!(id_of(&sandbox, "same"), sandbox.session_ids()[1], "the one that lives is meant");
 }
 
 fn a_name_that_could_be_misread_is_refused(engine: Engine) {
     let sandbox = Sandbox::new(engine);
-    for name in ["", "-x", "a b", "a/b", "../x", "\x1b[31m", "ü", &"x".repeat(65)] {
+    for name in ["", "-x", "a b", "a/b", "..", "../x", "a\nb", "\x1b[31m", "ü", &"x".repeat(65)] {
         let output = sandbox.run(&[&format!("--name={name}")], &["true"]).output().code(125);
         assert!(!output.stderr().contains('\x1b'));
     }

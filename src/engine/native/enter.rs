@@ -10,7 +10,7 @@ use rustix::thread::UnshareFlags;
 
 use super::confine::{Program, command_or_shell};
 use super::live::Live;
-use super::{cgroup, streams};
+use super::{cgroup, namespaces, streams};
 use crate::engine::{ExecSpec, Sandbox, plain_exit_code};
 use crate::error::{Error, Result, reason};
 use crate::policy::Network;
@@ -31,15 +31,6 @@ pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
     // Only after the descriptor is held does the check say something about that very process.
     if !init.is_alive() {
         return Err(gone());
-    }
-    let mut namespaces = UnshareFlags::NEWUSER
-        | UnshareFlags::NEWNS
-        | UnshareFlags::NEWPID
-        | UnshareFlags::NEWIPC
-        | UnshareFlags::NEWUTS
-        | UnshareFlags::NEWCGROUP;
-    if network == Network::None {
-        namespaces |= UnshareFlags::NEWNET;
     }
     let workdir = record.policy.workdir.0.clone();
     let (outside, inside) = streams::make(spec.terminal)?;
@@ -63,7 +54,8 @@ pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
             let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
             let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
             // Under the same limits as everything else in there.
-            let joined = cgroup::join(record.id.as_str()).and_then(|()| join_namespaces(pidfd.as_fd(), namespaces));
+            let joined =
+                cgroup::join(record.id.as_str()).and_then(|()| join_namespaces(pidfd.as_fd(), namespaces(network)));
             let joined = joined.and_then(|()| std::env::set_current_dir(&workdir));
             let opened = joined.and_then(|()| inside.open());
             let forked = opened.and_then(|streams| Ok((fork_into(UnshareFlags::empty())?, streams)));

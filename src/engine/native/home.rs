@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::show;
+use crate::layer::access;
 use crate::repo::mountinfo;
 
 /// The file in a layer that names its session's directory.
@@ -15,7 +16,7 @@ const OWNER: &str = "session";
 /// The user's homes: what HOME says first, then what the system says.
 pub fn directories() -> Vec<PathBuf> {
     let from_env = std::env::var_os("HOME").filter(|h| !h.is_empty()).map(PathBuf::from);
-    let from_system = crate::engine::passwd::by_uid(rustix::process::geteuid().as_raw()).map(|entry| entry.home);
+    let from_system = crate::engine::passwd::by_uid(access::user()).map(|entry| entry.home);
     let mut homes: Vec<PathBuf> = Vec::new();
     for home in from_env.into_iter().chain(from_system).filter_map(|home| home.canonicalize().ok()) {
         if home.parent().is_some() && home.is_dir() && !homes.contains(&home) {
@@ -40,7 +41,7 @@ pub fn why_read_only() -> Option<String> {
 /// Why its changes are not kept: somebody else was there first.
 pub fn why_in_memory(session_dir: &Path) -> Option<String> {
     (directory().is_some() && layer(session_dir).is_none())
-        .then(|| format!("/var/tmp/cowbox-{} is not a directory of yours alone", rustix::process::geteuid().as_raw()))
+        .then(|| format!("/var/tmp/cowbox-{} is not a directory of yours alone", access::user()))
 }
 
 /// Where the layer lies. Sessions usually lie below the home itself, and the kernel refuses an upper
@@ -50,18 +51,18 @@ pub fn layer(session_dir: &Path) -> Option<PathBuf> {
     if !session_dir.starts_with(&home) {
         return Some(session_dir.join("home"));
     }
-    let uid = rustix::process::geteuid().as_raw();
+    let uid = access::user();
     let base = PathBuf::from(format!("/var/tmp/cowbox-{uid}"));
     let _ = DirBuilder::new().mode(0o700).create(&base);
     // Anybody can create names in /var/tmp: only a directory that is ours alone will do.
     let meta = fs::symlink_metadata(&base).ok()?;
-    let ours = meta.is_dir() && meta.uid() == uid && meta.mode() & 0o077 == 0;
+    let ours = meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0;
     ours.then(|| base.join(session_dir.file_name().unwrap_or_default()))
 }
 
 /// Layers in `/var/tmp` whose session is gone: its state directory was removed by hand.
 pub fn orphans() -> Vec<PathBuf> {
-    let base = PathBuf::from(format!("/var/tmp/cowbox-{}", rustix::process::geteuid().as_raw()));
+    let base = PathBuf::from(format!("/var/tmp/cowbox-{}", access::user()));
     let layers = fs::read_dir(base).into_iter().flatten().flatten().map(|entry| entry.path());
     layers.filter(|layer| owner(layer).is_some_and(|session| !session.exists())).collect()
 }

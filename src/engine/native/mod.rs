@@ -18,11 +18,14 @@ mod streams;
 
 use std::path::Path;
 
+use rustix::thread::UnshareFlags;
+
 use super::facts::Unusable;
 use super::idmap::IdMap;
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox};
 use crate::error::{Error, Result};
 use crate::plan::Plan;
+use crate::policy::Network;
 use crate::session::Record;
 use crate::ui::Ui;
 
@@ -135,6 +138,17 @@ fn check_user(user: Option<&str>) -> Result<()> {
 /// Whether `--user` asks for root.
 fn is_root_user(user: &str) -> bool {
     matches!(user, "root" | "0" | "0:0")
+}
+
+/// The namespaces of a sandbox: made by `sandbox`, joined by `enter`.
+fn namespaces(network: Network) -> UnshareFlags {
+    let own = UnshareFlags::NEWUSER
+        | UnshareFlags::NEWNS
+        | UnshareFlags::NEWPID
+        | UnshareFlags::NEWIPC
+        | UnshareFlags::NEWUTS
+        | UnshareFlags::NEWCGROUP;
+    if network == Network::None { own | UnshareFlags::NEWNET } else { own }
 }
 
 /// The map that a plan asks for.

@@ -9,6 +9,7 @@ use std::ffi::CString;
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -307,7 +308,12 @@ fn make_empty() -> Result<()> {
 fn hide(path: &Path) -> Result<()> {
     let Ok(meta) = fs::metadata(path) else { return Ok(()) };
     let empty = format!("{EMPTY}/{}", if meta.is_dir() { "dir" } else { "file" });
-    mount_bind(empty.as_str(), path).map_err(|e| Error::io("hide", path, e))
+    match mount_bind(empty.as_str(), path) {
+        // It went between our look and our mount: sockets of other programs come and go. The overlay of the
+        // home may still show the name, with nothing behind it.
+        Err(rustix::io::Errno::NOENT) if meta.file_type().is_socket() => Ok(()),
+        other => other.map_err(|e| Error::io("hide", path, e)),
+    }
 }
 
 fn tmpfs(target: &str, options: &std::ffi::CStr) -> rustix::io::Result<()> {

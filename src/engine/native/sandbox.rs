@@ -4,19 +4,17 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::thread::UnshareFlags;
 
 use super::confine::command_or_shell;
 use super::init::Init;
 use super::live::Live;
 use super::root::{Home, Root};
-use super::{cgroup, home, id_map, sockets, streams};
+use super::{cgroup, home, id_map, namespaces, sockets, streams};
 use crate::engine::idmap::Writing;
 use crate::engine::{OnCreated, Sandbox};
 use crate::error::{Error, Result, reason, show};
 use crate::layer::create;
 use crate::plan::{Overlay, Plan};
-use crate::policy::Network;
 use crate::session::liveness::ProcessId;
 use crate::sys::process::{Side, fork_into};
 
@@ -40,16 +38,7 @@ pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
     let (go_reader, go) = pipe_with(PipeFlags::CLOEXEC).map_err(os)?;
     let (status, status_writer) = pipe_with(PipeFlags::CLOEXEC).map_err(os)?;
 
-    let mut namespaces = UnshareFlags::NEWUSER
-        | UnshareFlags::NEWNS
-        | UnshareFlags::NEWPID
-        | UnshareFlags::NEWIPC
-        | UnshareFlags::NEWUTS
-        | UnshareFlags::NEWCGROUP;
-    if plan.network == Network::None {
-        namespaces |= UnshareFlags::NEWNET;
-    }
-    let pid = match fork_into(namespaces) {
+    let pid = match fork_into(namespaces(plan.network)) {
         Ok(Side::Child) => init.run(go_reader, status_writer),
         Ok(Side::Parent(pid)) => pid,
         Err(e) => {
@@ -96,16 +85,19 @@ fn root(plan: &Plan) -> Result<Root> {
         false => homes.iter().map(|home| home.join(path)).collect(),
     };
     let mut masked: Vec<PathBuf> = plan.masked.iter().flat_map(absolute).collect();
+    masked.extend(plan.private_dirs.iter().cloned());
+    masked.extend(sockets::listening());
+    // Each mount costs every start some time; what is closed to us is closed to the command as well.
+    let open = |path: &PathBuf, how| rustix::fs::access(path, how).is_ok();
+    masked.retain(|path| {
+        open(path, Access::EXISTS)
+            && [Access::READ_OK, Access::WRITE_OK, Access::EXEC_OK].into_iter().any(|how| open(path, how))
+    });
     // Where a link leads is decided here: inside, it may be one of the sandbox's making.
     let real: Vec<PathBuf> = masked.iter().filter_map(|path| path.canonicalize().ok()).collect();
     masked.extend(real);
-    masked.extend(plan.private_dirs.iter().cloned());
-    masked.extend(sockets::listening());
     masked.sort();
     masked.dedup();
-    // Each mount costs every start some time; what is closed to us is closed to the command as well.
-    let open = |path: &PathBuf, how| rustix::fs::access(path, how).is_ok();
-    masked.retain(|path| [Access::READ_OK, Access::WRITE_OK, Access::EXEC_OK].into_iter().any(|how| open(path, how)));
     unmask_what_was_asked_for(plan, &mut masked)?;
     Ok(Root {
         overlays: plan.overlays(),

@@ -13,6 +13,9 @@ use crate::engine::{Sandbox, guest, plain_exit_code};
 use crate::error::{Error, Result, reason};
 use crate::sys;
 
+/// Exit code of a container that ended by SIGKILL.
+const KILLED: u8 = 128 + Signal::SIGKILL as u8;
+
 /// An engine's client that is attached to a container, or to a command in one.
 pub struct Attached {
     client: Client,
@@ -95,28 +98,31 @@ impl Sandbox for Attached {
                 self.to_client(Signal::SIGKILL);
             }
             Behind::Container(name) => {
-                remove(&self.client, name);
+                remove_container(&self.client, name);
                 self.to_client(Signal::SIGKILL);
-                // Again: the engine may still be creating what the client asked for.
+                // Again: the engine may still be creating what the client asked for. The volumes go in `exit_code`.
                 for _ in 0..3 {
                     std::thread::sleep(Duration::from_millis(100));
-                    remove(&self.client, name);
+                    remove_container(&self.client, name);
                 }
             }
         }
     }
 
     fn exit_code(&mut self, status: WaitStatus) -> Result<u8> {
+        let code = plain_exit_code(status);
         // A client that was killed, or whose reader went away, leaves its container running.
-        if status.terminating_signal().is_some() || reader_is_gone() {
-            match &self.behind {
-                Behind::Container(name) => remove(&self.client, name),
-                Behind::Command { .. } => {
-                    self.try_signal(Signal::SIGKILL);
-                }
+        let left_running = status.terminating_signal().is_some() || reader_is_gone();
+        match &self.behind {
+            Behind::Container(name) if left_running => remove(&self.client, name),
+            // Killed, so perhaps by somebody's own `docker rm --force`: that forgets the volumes.
+            Behind::Container(name) if code == KILLED => remove_volumes(&self.client, name),
+            Behind::Command { .. } if left_running => {
+                self.try_signal(Signal::SIGKILL);
             }
+            _ => {}
         }
-        Ok(plain_exit_code(status))
+        Ok(code)
     }
 }
 
@@ -129,10 +135,30 @@ fn reader_is_gone() -> bool {
     poll(&mut fds, Some(&now)).is_ok() && fds.iter().any(|fd| fd.revents().intersects(PollFlags::ERR | PollFlags::HUP))
 }
 
-/// Removes a container in whatever state it is; none is fine.
+/// Removes a container in whatever state it is, and its volumes; none is fine.
 pub fn remove(client: &Client, container: &str) {
+    remove_container(client, container);
+    remove_volumes(client, container);
+}
+
+fn remove_container(client: &Client, container: &str) {
     // podman waits ten seconds for a command that ignores SIGTERM, unless told; docker knows no -t.
     if !client.attempt(&["rm", "--force", "--volumes", "--time", "0", container]) {
         client.attempt(&["rm", "--force", "--volumes", container]);
+    }
+}
+
+/// The label that ties a volume to its container.
+pub fn volume_label(container: &str) -> String {
+    format!("cowbox={container}")
+}
+
+/// Removes the volumes of a container: docker forgets an anonymous one when its own `--rm` and a plain `rm` meet.
+pub fn remove_volumes(client: &Client, container: &str) {
+    let filter = format!("label={}", volume_label(container));
+    if let Ok(found) = client.capture(&["volume", "ls", "--quiet", "--filter", &filter]) {
+        for name in found.lines() {
+            client.attempt(&["volume", "rm", "--force", name]);
+        }
     }
 }

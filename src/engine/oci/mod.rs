@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-pub use attached::{Attached, Behind, remove};
+pub use attached::{Attached, Behind, remove, remove_volumes, volume_label};
 pub use links::Links;
 use variables::Variables;
 

@@ -1,0 +1,17 @@
+//! Points at which tests end the process, to see that the next one can clear up. Not in release builds.
+
+/// Passes a point. With `COWBOX_TEST_CRASH=n` the n-th one is the last.
+#[cfg(debug_assertions)]
+pub fn point() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static PASSED: AtomicU64 = AtomicU64::new(0);
+    let wanted = std::env::var("COWBOX_TEST_CRASH").ok().and_then(|n| n.parse::<u64>().ok());
+    if wanted == Some(PASSED.fetch_add(1, Ordering::Relaxed) + 1) {
+        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    }
+}
+
+/// Nothing.
+#[cfg(not(debug_assertions))]
+#[inline]
+pub fn point() {}

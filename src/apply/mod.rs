@@ -1,0 +1,21 @@
+//! Landing changes on the host as one transaction, and taking it back.
+//!
+//! `plan` decides what is to be done, `stage` puts new content beside its targets, `transaction` swaps it
+//! in under a journal, `recover` completes or rolls back what was cut off, `undo` reverses what was done.
+//! Only `host` writes to the repo.
+
+pub mod access_list;
+pub mod commits;
+pub mod copy;
+pub mod duplicate;
+pub mod host;
+pub mod journal;
+pub mod keeper;
+pub mod plan;
+pub mod recover;
+pub mod stage;
+pub mod steps;
+pub mod transaction;
+pub mod undo;
+
+mod crash;

@@ -1,0 +1,255 @@
+//! What the session saw of the host: the third side of every comparison.
+//!
+//! A host file whose ctime is older than the session's start is what the session saw. When a run ends,
+//! this is written down for every path that the session has a copy of, with the content of text files,
+//! so that a later edit on the host can be told apart and merged. After an apply it is what was applied.
+//! Only the host writes here (`base.jsonl`, `base.pack` beside the record).
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::blobs::Blobs;
+use crate::git::Id;
+use crate::layer::entry::Identity;
+use crate::paths::BytePath;
+
+/// Larger files are not kept as a base to merge with.
+pub const LARGEST: u64 = 1 << 20;
+
+/// The host's side as the session saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum At {
+    /// There was nothing.
+    Absent,
+    /// This.
+    Here(Identity),
+    /// Something, and the host changed it while the command ran.
+    Unknown,
+}
+
+/// What is known of one path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The host's side.
+    #[serde(rename = "h")]
+    pub host: At,
+    /// The session's side in the state in which its content was the base's.
+    #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Identity>,
+    /// Where its content is kept: offset and length in the pack.
+    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<(u64, u64)>,
+    /// The session's side in that state has been applied: nothing of it is left to do.
+    #[serde(rename = "d", default, skip_serializing_if = "std::ops::Not::not")]
+    pub done: bool,
+}
+
+/// All that is known.
+#[derive(Debug, Default)]
+pub struct Base {
+    dir: PathBuf,
+    /// When the last run started, on the clock of files, in nanoseconds.
+    stamp: Option<i64>,
+    /// Whether the end of that run has been written down: then every path of the session is known.
+    complete: bool,
+    entries: HashMap<PathBuf, Entry>,
+    /// What was checked out when the session started.
+    blobs: Option<Blobs>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    format: u32,
+    stamp: Option<i64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line<E> {
+    p: BytePath,
+    #[serde(flatten)]
+    entry: E,
+}
+
+const FORMAT: u32 = 1;
+
+impl Base {
+    /// Reads what is known of the session in `dir`; `stamp` is the start of its last run.
+    pub fn load(dir: &Path, stamp: Option<i64>) -> io::Result<Self> {
+        let mut base = Self { dir: dir.to_path_buf(), stamp, ..Self::default() };
+        let file = match File::open(base.list()) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(base),
+            Err(e) => return Err(e),
+        };
+        let mut lines = BufReader::new(file).split(b'\n');
+        let head: Head = match lines.next() {
+            Some(line) => serde_json::from_slice(&line?)?,
+            None => return Ok(base),
+        };
+        if head.format > FORMAT {
+            return Err(io::Error::other("it was written by a newer cowbox"));
+        }
+        base.complete = head.stamp == stamp;
+        for line in lines {
+            let line: Line<Entry> = serde_json::from_slice(&line?)?;
+            base.entries.insert(line.p.0, line.entry);
+        }
+        Ok(base)
+    }
+
+    /// With the commit that was checked out when the session started.
+    #[must_use]
+    pub fn with_commit(mut self, repo: &Path, commit: Option<&str>) -> Self {
+        self.blobs = commit.and_then(|id| Id::from_hex(id.as_bytes())).map(|id| Blobs::new(repo, id));
+        self
+    }
+
+    /// Writes it, whole or not at all.
+    pub fn save(&mut self) -> io::Result<()> {
+        self.complete = true;
+        let temp = self.dir.join(".new-base.jsonl");
+        let mut out = BufWriter::new(File::create(&temp)?);
+        serde_json::to_writer(&mut out, &Head { format: FORMAT, stamp: self.stamp })?;
+        for (path, entry) in &self.entries {
+            out.write_all(b"\n")?;
+            serde_json::to_writer(&mut out, &Line { p: path.as_path().into(), entry })?;
+        }
+        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
+        fs::rename(temp, self.list())
+    }
+
+    fn list(&self) -> PathBuf {
+        self.dir.join("base.jsonl")
+    }
+
+    /// Start of the last run.
+    pub fn stamp(&self) -> Option<i64> {
+        self.stamp
+    }
+
+    /// Whether every path of the session is known.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// What is known of a path.
+    pub fn get(&self, path: &Path) -> Option<&Entry> {
+        self.entries.get(path)
+    }
+
+    /// Paths whose host's side was one of these files, with what it was.
+    pub fn with_inodes(&self, inodes: &HashSet<u64>) -> Vec<(PathBuf, Identity)> {
+        let known = self.entries.iter().filter_map(|(path, entry)| match entry.host {
+            At::Here(id) if !id.is_dir() && inodes.contains(&id.inode) => Some((path.clone(), id)),
+            _ => None,
+        });
+        known.collect()
+    }
+
+    /// Notes what is known of a path now.
+    pub fn set(&mut self, path: PathBuf, entry: Entry) {
+        self.entries.insert(path, entry);
+    }
+
+    /// Forgets a path.
+    pub fn remove(&mut self, path: &Path) {
+        self.entries.remove(path);
+    }
+
+    /// The host's side as the session saw it, from what the host has now if nothing was written down.
+    pub fn first_look(&self, host: Option<&Identity>) -> At {
+        match (host, self.stamp) {
+            (None, _) => At::Absent,
+            (Some(host), Some(stamp)) if !host.is_dir() && host.ctime >= stamp => At::Unknown,
+            (Some(host), _) => At::Here(*host),
+        }
+    }
+
+    /// Whether the host changed a path since the session saw it.
+    pub fn has_moved(&self, path: &Path, host: &Identity) -> bool {
+        match self.get(path).map_or_else(|| self.first_look(Some(host)), |entry| entry.host) {
+            At::Here(then) if host.is_dir() && then.is_dir() => then.permissions() != host.permissions(),
+            At::Here(then) => then != *host,
+            At::Absent | At::Unknown => true,
+        }
+    }
+
+    /// Whether the session's side, in this state, has the content that the base had.
+    pub fn is_untouched(&self, path: &Path, session: &Identity) -> bool {
+        self.get(path).is_some_and(|entry| entry.session.as_ref() == Some(session))
+    }
+
+    /// Whether the session's side, in this state, has been applied.
+    pub fn is_done(&self, path: &Path, session: &Identity) -> bool {
+        self.get(path).filter(|entry| entry.done).and_then(|entry| entry.session).is_some_and(|then| {
+            // The times of a directory tell of what is in it.
+            if session.is_dir() { then.mode == session.mode } else { then == *session }
+        })
+    }
+
+    /// The permission bits that the session saw.
+    pub fn permissions(&self, path: &Path) -> Option<u32> {
+        match self.get(path)?.host {
+            At::Here(then) => Some(then.permissions()),
+            At::Absent | At::Unknown => None,
+        }
+    }
+
+    /// The content that the session saw, if it was kept.
+    pub fn content(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        let entry = self.get(path);
+        let Some((offset, length)) = entry.and_then(|entry| entry.content) else {
+            // What was applied or undone since is newer than any commit.
+            let started = entry.is_none_or(|entry| entry.host == At::Unknown && !entry.done);
+            return Ok(self.blobs.as_ref().filter(|_| started).and_then(|blobs| blobs.content(path)));
+        };
+        let mut pack = File::open(self.dir.join("base.pack"))?;
+        pack.seek(SeekFrom::Start(offset))?;
+        let mut bytes = Vec::new();
+        pack.take(length).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 == length {
+            Ok(Some(bytes))
+        } else {
+            Err(io::Error::new(io::ErrorKind::UnexpectedEof, "base.pack is shorter than its list says"))
+        }
+    }
+
+    /// Whether there is a commit to look things up in.
+    pub fn knows_a_commit(&self) -> bool {
+        self.blobs.is_some()
+    }
+
+    /// Opens the pack to keep more contents in.
+    pub fn pack(&self) -> io::Result<Pack> {
+        let file = File::options().create(true).append(true).open(self.dir.join("base.pack"))?;
+        let end = file.metadata()?.len();
+        Ok(Pack { out: BufWriter::with_capacity(1 << 16, file), end })
+    }
+}
+
+/// Contents being kept.
+#[derive(Debug)]
+pub struct Pack {
+    out: BufWriter<File>,
+    end: u64,
+}
+
+impl Pack {
+    /// Keeps one; gives its place.
+    pub fn keep(&mut self, bytes: &[u8]) -> io::Result<(u64, u64)> {
+        let place = (self.end, bytes.len() as u64);
+        self.out.write_all(bytes)?;
+        self.end += bytes.len() as u64;
+        Ok(place)
+    }
+
+    /// Makes them durable; before the list that names their places.
+    pub fn finish(self) -> io::Result<()> {
+        self.out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()
+    }
+}

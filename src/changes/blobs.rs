@@ -1,0 +1,43 @@
+//! What git has of a file as it was when the session started: a base to merge with where none was kept.
+//!
+//! The file may have had edits that were not committed. Both sides have those, so that a merge keeps them;
+//! only where one side has taken such an edit back is it undecided, and the review shows that hunk.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use super::base::LARGEST;
+use crate::git::object::Objects;
+use crate::git::{GitDirs, Id};
+
+/// A commit of the host's repo.
+pub struct Blobs {
+    repo: PathBuf,
+    commit: Id,
+    objects: OnceCell<Option<Objects>>,
+}
+
+impl std::fmt::Debug for Blobs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Blobs({})", self.commit)
+    }
+}
+
+impl Blobs {
+    /// Nothing is read before it is asked for.
+    pub fn new(repo: &Path, commit: Id) -> Self {
+        Self { repo: repo.to_path_buf(), commit, objects: OnceCell::new() }
+    }
+
+    /// The content of a file in that commit.
+    pub fn content(&self, path: &Path) -> Option<Vec<u8>> {
+        let objects = self.objects.get_or_init(|| Objects::of_host(&GitDirs::of(&self.repo)?).ok());
+        objects.as_ref()?.blob_at(&self.commit, path, LARGEST).ok().flatten()
+    }
+}
+
+/// The commit that is checked out in `repo`.
+pub fn head(repo: &Path) -> Option<String> {
+    let dirs = GitDirs::of(repo)?;
+    crate::git::refs::Refs::of_host(&dirs).ok()?.head().ok()?.id.map(|id| id.to_string())
+}

@@ -1,0 +1,114 @@
+//! Files in the tree that git itself obeys: hooks, attributes, submodules.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::codes::{GIT_ATTRIBUTES, HOOK_DIR};
+use super::keys::{KeyRules, listed, short};
+use super::lines;
+use super::rule::{Judged, Rule, Sides, first, name_of};
+use super::{Risk, glob};
+use crate::changes::Change;
+use crate::layer::entry::Kind;
+
+/// Files by name.
+pub(super) const RULES: &[Rule] = &[
+    Rule::own(".gitattributes", GIT_ATTRIBUTES, attributes),
+    Rule::own(".gitmodules", GIT_ATTRIBUTES, |sides| settings(sides, &SUBMODULES)),
+    Rule::own(".gitconfig", GIT_ATTRIBUTES, |sides| settings(sides, &EVERYTHING)),
+    Rule::own(".lfsconfig", GIT_ATTRIBUTES, |sides| settings(sides, &EVERYTHING)),
+];
+
+const SUBMODULES: KeyRules = KeyRules::all_but(&["*.shallow", "*.ignore"]);
+const EVERYTHING: KeyRules = KeyRules::all_but(&[]);
+
+/// Folders that people point `core.hooksPath` to.
+const HOOKS: &[Rule] = &[
+    Rule::any(".husky/**", HOOK_DIR, ""),
+    Rule::any(".githooks/**", HOOK_DIR, ""),
+    Rule::any(".git-hooks/**", HOOK_DIR, ""),
+    Rule::any(".git_hooks/**", HOOK_DIR, ""),
+    Rule::any(".hooks/**", HOOK_DIR, ""),
+    Rule::any("githooks/**", HOOK_DIR, ""),
+    Rule::any("git-hooks/**", HOOK_DIR, ""),
+];
+
+/// Anything that lands in a folder of hooks. A mode counts too: it switches a hook on.
+pub(super) fn hook(change: &Change, hooks_path: Option<&Path>) -> Option<Risk> {
+    let kind = change.new?.kind;
+    if kind == Kind::Dir {
+        return None;
+    }
+    let named = hooks_path.is_some_and(|dir| change.path.starts_with(dir) && !dir.as_os_str().is_empty());
+    // A link where a folder on the way to the hooks was: all of it is replaced.
+    let replaced = kind == Kind::Symlink && hooks_path.is_some_and(|dir| dir.starts_with(&change.path));
+    if !named && !replaced && first(HOOKS, &change.path, kind == Kind::Symlink).is_none() {
+        return None;
+    }
+    Some(Risk::of(HOOK_DIR, format!("`{}` lies where git may take its hooks from", name_of(&change.path))))
+}
+
+fn settings(sides: &Sides<'_>, rules: &KeyRules) -> Judged {
+    let (old, new) = lines::both(sides, lines::ini)?;
+    Ok(sides.by_keys(GIT_ATTRIBUTES, &old, &new, rules).into_iter().collect())
+}
+
+/// Built into git: they run no program.
+const SAFE_DIFFS: &[&str] = &[
+    "ada", "bash", "bibtex", "cpp", "csharp", "css", "dts", "elixir", "fortran", "fountain", "golang", "html", "java",
+    "kotlin", "markdown", "matlab", "objc", "pascal", "perl", "php", "python", "r", "ruby", "rust", "scheme", "tex",
+];
+/// Attributes of git, and of the places that show repositories, that start nothing where they are merely set.
+const PLAIN: &[&str] = &[
+    "text",
+    "binary",
+    "crlf",
+    "eol",
+    "diff",
+    "merge",
+    "delta",
+    "whitespace",
+    "export-ignore",
+    "export-subst",
+    "encoding",
+    "linguist-*",
+    "gitlab-*",
+    "lockable",
+];
+const SAFE_MERGES: &[&str] = &["text", "binary", "union"];
+
+/// New lines that bind files to a driver, of which git's configuration on the host says what it runs.
+fn attributes(sides: &Sides<'_>) -> Judged {
+    let text = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
+    let (old, new) = (text(sides.old), text(sides.new));
+    let before: BTreeSet<&str> = old.lines().map(str::trim).collect();
+    let mut macros = BTreeSet::new();
+    let mut found = Vec::new();
+    for line in new.lines().map(str::trim) {
+        let mut words = line.split_ascii_whitespace();
+        let Some(pattern) = words.next().filter(|word| !word.starts_with('#')) else { continue };
+        // A pattern in quotes may hold spaces: its pieces are no attributes, and none of them looks like one.
+        let Some(word) = words.find(|word| binds(word) || macros.contains(word)) else { continue };
+        if let Some(name) = pattern.strip_prefix("[attr]") {
+            macros.insert(name);
+        }
+        if !before.contains(line) {
+            found.push(format!("`{}` gets `{}`", short(pattern), short(word)));
+        }
+    }
+    let risk = || Risk::of(GIT_ATTRIBUTES, listed(&sides.name, found.iter().cloned()));
+    Ok((!found.is_empty()).then(risk).into_iter().collect())
+}
+
+fn binds(word: &str) -> bool {
+    match word.split_once('=') {
+        Some(("filter", _)) => true,
+        Some(("diff", driver)) => !SAFE_DIFFS.contains(&driver),
+        Some(("merge", driver)) => !SAFE_MERGES.contains(&driver),
+        Some(_) => false,
+        // Taken away, or of a shape that no macro has.
+        None if word.starts_with(['-', '!']) || word.ends_with('"') => false,
+        // Whatever git does not know itself may be a macro of the root's or the user's own attributes.
+        None => !glob::fits_any(PLAIN, word),
+    }
+}

@@ -1,0 +1,146 @@
+//! What a session changed, with everything that is known about it.
+
+use sha2::{Digest, Sha256};
+
+use super::context::Context;
+use crate::changes::base::Base;
+use crate::changes::classify::Classifier;
+use crate::changes::read::{self, Layers, Reading};
+use crate::changes::risk::{self, OfSet, Risk};
+use crate::changes::sides::Sides;
+use crate::changes::{Change, ChangeSet, Class, ended, rename};
+use crate::engine;
+use crate::error::{Error, Result, reason, show};
+use crate::git::ignore::User;
+use crate::layer::entry::Kind;
+use crate::session::{Session, State};
+
+/// A change set, and what it was read from.
+pub struct Look {
+    pub layers: Layers,
+    pub base: Base,
+    pub reading: Reading,
+    /// Risks that only the whole set shows.
+    pub risks: OfSet,
+    /// The folder of the repo that the host's `core.hooksPath` names.
+    pub hooks: Option<std::path::PathBuf>,
+}
+
+impl Look {
+    /// The change set.
+    pub fn set(&self) -> &ChangeSet {
+        &self.reading.set
+    }
+
+    /// The contents of both sides.
+    pub fn sides(&self, name: &str) -> Result<Sides<'_>> {
+        Sides::open(&self.layers, &self.base, name)
+            .map_err(|e| Error::new(format!("cannot read {}: {}", show(&e.path), reason(&e.source))))
+    }
+
+    /// Risks of a change that only the others beside it show.
+    pub fn risks_of(&self, change: &Change) -> Vec<Risk> {
+        // Both are sorted: a session with a risk on each of 100,000 paths must not cost their square.
+        let at = |number: usize| self.set().changes.get(number).map(|c| c.path.as_path());
+        let first = self.risks.changes.partition_point(|(number, _)| at(*number) < Some(change.path.as_path()));
+        let here = self.risks.changes.iter().skip(first).take_while(|(n, _)| at(*n) == Some(change.path.as_path()));
+        here.map(|(_, risk)| risk.clone()).collect()
+    }
+
+    /// One number for the state of everything that the session wrote: it changes whenever that does.
+    pub fn state(&self) -> String {
+        let mut hash = Sha256::new();
+        for seen in &self.reading.seen {
+            let Some(id) = seen.session else { continue };
+            hash.update(seen.path.as_os_str().as_encoded_bytes());
+            hash.update([0]);
+            // The times of a directory tell of what is in it.
+            let parts = if id.is_dir() { [0; 4] } else { [id.inode as i64, id.size as i64, id.mtime, id.ctime] };
+            parts.iter().for_each(|part| hash.update(part.to_le_bytes()));
+            hash.update(id.mode.to_le_bytes());
+        }
+        for path in &self.reading.hidden {
+            hash.update(path.as_os_str().as_encoded_bytes());
+            hash.update([0]);
+        }
+        hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+    }
+}
+
+impl Context<'_> {
+    /// What a session changed, whatever ids its files have.
+    pub fn look(&self, session: &Session) -> Result<Look> {
+        let layers = session.layers();
+        let base = self.base(session)?;
+        let reading = self.with_access(session, || read::read(&layers, &base))?;
+        Ok(Look { layers, base, reading, risks: OfSet::default(), hooks: None })
+    }
+
+    /// The same, with what the host's git says of each path and what the set as a whole shows.
+    pub fn look_closely(&self, session: &Session) -> Result<Look> {
+        let mut look = self.look(session)?;
+        let repo = &session.record.repo.0;
+        let classifier = Classifier::new(repo);
+        for change in &mut look.reading.set.changes {
+            let is_dir = change.new.or(change.old).is_some_and(|meta| meta.kind == Kind::Dir);
+            change.class = classifier.classify(&change.path, is_dir)?;
+        }
+        let is_ignored = |path: &std::path::Path| classifier.classify(path, false).is_ok_and(|c| c == Class::Ignored);
+        rename::part(&mut look.reading.set, is_ignored);
+        look.hooks = crate::git::hooks::folder(repo, &User::current())?;
+        let on_host = |path: &std::path::Path| repo.join(path).symlink_metadata().is_ok();
+        look.risks = risk::of_set(&look.reading.set.changes, on_host);
+        Ok(look)
+    }
+
+    /// The same when a run has ended: what the session saw of the host is written down.
+    pub fn look_at_end(&self, session: &Session) -> Result<Look> {
+        let mut look = self.look(session)?;
+        // Taking files over changes their ctime, by which they are known: better now than later.
+        if look.reading.foreign && session.record.engine.kind == engine::Kind::Docker {
+            self.engine(session)?.reclaim(session.dir())?;
+            look = self.look(session)?;
+        }
+        if !look.base.is_complete() {
+            let noted = ended::note(&look.reading, &look.layers, &mut look.base);
+            if let Err(error) = noted {
+                // Without it a later edit on the host is a conflict where it could have been merged.
+                self.ui.warn(&format!(
+                    "cannot note the state of {} for later merges: {}",
+                    show(&error.path),
+                    reason(&error.source)
+                ));
+            }
+        }
+        Ok(look)
+    }
+
+    /// What a session saw of the host.
+    pub fn base(&self, session: &Session) -> Result<Base> {
+        let run = session.record.incarnation.as_ref();
+        let base = Base::load(session.dir(), session.record.stamp())
+            .map_err(|e| Error::io("read", &session.dir().join("base.jsonl"), e))?;
+        Ok(base.with_commit(&session.record.repo.0, run.and_then(|run| run.head.as_deref())))
+    }
+
+    /// Remembers that a person or a program has seen the changes in this state.
+    pub fn reviewed(&self, session: &Session, look: &Look) -> Result<()> {
+        if session.record.state != State::Stopped {
+            return Ok(());
+        }
+        let path = session.dir().join("reviewed");
+        std::fs::write(&path, look.state()).map_err(|e| Error::io("write", &path, e))
+    }
+
+    /// Refuses what was changed after it had been seen.
+    pub fn check_reviewed(&self, session: &Session, look: &Look) -> Result<()> {
+        match std::fs::read_to_string(session.dir().join("reviewed")) {
+            Ok(seen) if seen != look.state() => {
+                let name = session.name();
+                Err(Error::new(format!("session {name} has changed since it was last looked at; nothing was applied"))
+                    .hint(format!("look again with `cowbox diff {name}`")))
+            }
+            _ => Ok(()),
+        }
+    }
+}

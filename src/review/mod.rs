@@ -1,0 +1,3 @@
+//! What a person sees of a change set.
+
+pub mod pager;
