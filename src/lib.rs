@@ -30,6 +30,7 @@ pub mod repo;
 pub mod review;
 pub mod session;
 pub mod settings;
+pub mod setup;
 pub mod sys;
 pub mod ui;
 
