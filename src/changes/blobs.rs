@@ -3,8 +3,8 @@
 //! The file may have had edits that were not committed. Both sides have those, so that a merge keeps them;
 //! only where one side has taken such an edit back is it undecided, and the review shows that hunk.
 
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::base::LARGEST;
 use crate::git::object::Objects;
@@ -14,7 +14,7 @@ use crate::git::{GitDirs, Id};
 pub struct Blobs {
     repo: PathBuf,
     commit: Id,
-    objects: OnceCell<Option<Objects>>,
+    objects: OnceLock<Option<Objects>>,
 }
 
 impl std::fmt::Debug for Blobs {
@@ -26,7 +26,7 @@ impl std::fmt::Debug for Blobs {
 impl Blobs {
     /// Nothing is read before it is asked for.
     pub fn new(repo: &Path, commit: Id) -> Self {
-        Self { repo: repo.to_path_buf(), commit, objects: OnceCell::new() }
+        Self { repo: repo.to_path_buf(), commit, objects: OnceLock::new() }
     }
 
     /// The content of a file in that commit.

@@ -13,8 +13,10 @@ use crate::layer::Encoding;
 use crate::layer::entry::{Found, Identity, Kind};
 use crate::layer::stack::{Dir, Entry};
 
-/// No real tree is deeper. Each level is a call inside the one above, and the stack ends somewhere.
-const DEEPEST: usize = 1024;
+/// No real tree is deeper, and what a level costs grows with the number of those above it.
+const DEEPEST: usize = 1200;
+/// Each level is a call inside the one above. Untouched memory costs nothing.
+const STACK: usize = 512 << 20;
 
 /// Why a layer could not be read.
 #[derive(Debug)]
@@ -92,29 +94,34 @@ pub struct Reading {
 
 /// Reads the change set of a session.
 pub fn read(layers: &Layers, base: &Base) -> Result<Reading, Unreadable> {
-    raise_limits();
-    let (session, below) = (layers.session_root()?, layers.below_root()?);
-    let mut walk = Walk { base, out: Reading::default(), links: HashMap::new() };
-    walk.own_looks(&session, &below).map_err(|source| Unreadable { path: PathBuf::from("."), source })?;
-    walk.dir(&session, Some(&below), Path::new(""))?;
-    let Walk { mut out, links, .. } = walk;
+    raise_limit();
+    let Walk { mut out, links, .. } = on_a_large_stack(|| {
+        let (session, below) = (layers.session_root()?, layers.below_root()?);
+        let mut walk = Walk { base, out: Reading::default(), links: HashMap::new() };
+        walk.own_looks(&session, &below).map_err(|source| Unreadable { path: PathBuf::from("."), source })?;
+        walk.dir(&session, Some(&below), Path::new(""))?;
+        Ok(walk)
+    })?;
     super::links::add(&mut out, links);
     out.set.changes.sort_by(|a, b| a.path.cmp(&b.path));
     super::rename::find(&mut out.set, layers)?;
     Ok(out)
 }
 
-/// The usual limit of 1024 descriptors is for programs that use `select`, that of 8 MiB for stacks is no limit
-/// of the system: both are used up by deep trees.
-fn raise_limits() {
+/// The usual limit of 1024 descriptors is for programs that use `select`; deep trees need more.
+fn raise_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    const STACK: u64 = 100 << 20;
     let files = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
-    let stack = getrlimit(Resource::Stack);
-    if stack.current.is_some_and(|now| now < STACK) && stack.maximum.is_none_or(|most| most >= STACK) {
-        let _ = setrlimit(Resource::Stack, Rlimit { current: Some(STACK), ..stack });
-    }
+}
+
+/// The stack of the process is as large as somebody's `ulimit` says, and running into its end is no error but death.
+fn on_a_large_stack<T: Send>(work: impl FnOnce() -> Result<T, Unreadable> + Send) -> Result<T, Unreadable> {
+    let failed = |source| Unreadable { path: PathBuf::from("."), source };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).map_err(failed)?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 struct Walk<'a> {

@@ -84,7 +84,9 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
 /// What happens with the changes. Refused early: after the command it would be too late.
 fn decide_on_exit(settings: &RunSettings, args: &RunArgs) -> Result<OnExit> {
     match settings.on_exit {
-        Some(OnExit::Ask) | None => Ok(OnExit::Keep),
+        None => Ok(OnExit::Keep),
+        Some(OnExit::Ask) => Err(Error::new("`--on-exit ask` is not there yet")
+            .hint("leave it out: the changes are kept, and `cowbox diff`, `apply` and `discard` decide over them")),
         Some(OnExit::Discard) if args.detach => {
             Err(Error::new("`--on-exit discard` and `--detach` do not go together: there would be nothing to look at"))
         }

@@ -1,10 +1,10 @@
 //! Packs: finding an object by the index beside the pack, and putting it together from deltas.
 
-use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::delta::{apply, damaged, too_large};
 use super::dir::Dir;
@@ -25,7 +25,7 @@ pub(super) struct Pack {
     /// Version 2 keeps ids and offsets apart; version 1 has them in turn.
     version: u8,
     count: u32,
-    pack: OnceCell<File>,
+    pack: OnceLock<File>,
 }
 
 /// How an object of a pack begins.
@@ -49,7 +49,7 @@ impl Pack {
         let length = index.metadata().map_err(failed)?.len();
         let version = if bytes(&index, 0)? == [0xff, b't', b'O', b'c', 0, 0, 0, 2] { 2 } else { 1 };
         let mut pack =
-            Self { path: path.with_extension("pack"), hash, index, version, count: 0, pack: OnceCell::new() };
+            Self { path: path.with_extension("pack"), hash, index, version, count: 0, pack: OnceLock::new() };
         pack.count = pack.fanout(255)?;
         let size = hash.size() as u64;
         let entry = if version == 2 { size + 8 } else { size + 4 };

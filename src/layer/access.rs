@@ -34,9 +34,24 @@ pub fn in_child(work: impl FnOnce() -> io::Result<()>) -> Result<()> {
 /// Who this process was before it entered a namespace. Who one is belongs to the process, and so does this.
 static USER: OnceLock<u32> = OnceLock::new();
 
-/// The user's id as the host knows it, also after [`gain`].
+/// The user's id as the host knows it: outside of the namespace that cowbox was started in, if it was started
+/// in one (`unshare -r`), and also after [`gain`].
 pub fn user() -> u32 {
-    USER.get().copied().unwrap_or_else(|| rustix::process::geteuid().as_raw())
+    *USER.get_or_init(|| {
+        let own = rustix::process::geteuid().as_raw();
+        let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+        outside(&map, own).unwrap_or(own)
+    })
+}
+
+/// Lines of a map are `INSIDE OUTSIDE COUNT`.
+fn outside(map: &str, id: u32) -> Option<u32> {
+    map.lines().find_map(|line| {
+        let mut numbers = line.split_ascii_whitespace().map(str::parse::<u32>);
+        let (inside, outside, count) = (numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?);
+        let offset = id.checked_sub(inside).filter(|offset| *offset < count)?;
+        outside.checked_add(offset)
+    })
 }
 
 /// Moves this process into a user namespace where it is root over its own files and its sub-ids.
@@ -46,7 +61,8 @@ pub fn gain() -> Result<()> {
         return Ok(());
     }
     let map = IdMap::as_root();
-    let _ = USER.set(rustix::process::geteuid().as_raw());
+    // To be asked while it can still be told.
+    let _ = user();
     let refused = |e: std::io::Error| {
         Error::new(format!(
             "some files of the session belong to other ids, and a user namespace to read them is refused: {}",
@@ -73,5 +89,19 @@ pub fn gain() -> Result<()> {
                 _ => Err(refused(std::io::Error::other("the id maps could not be written"))),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_told_by_the_map_of_its_namespace() {
+        assert_eq!(outside("         0          0 4294967295\n", 1000), Some(1000));
+        assert_eq!(outside("0 1001 1\n", 0), Some(1001));
+        assert_eq!(outside("0 1001 1\n1 100000 65536\n", 5), Some(100_004));
+        assert_eq!(outside("0 1001 1\n", 7), None);
+        assert_eq!(outside("nonsense", 0), None);
     }
 }

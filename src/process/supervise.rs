@@ -7,6 +7,7 @@
 //! | TERM, HUP | the sandbox is asked to end, and killed ten seconds later; its changes are kept |
 //! | a second TERM or HUP | killed at once |
 //! | WINCH, CONT | with a terminal of our own to serve: its size, and raw mode again |
+//! | WINCH at the start | repeated to an engine's client, which may have missed it |
 
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,11 @@ const STOP_GRACE: Duration = Duration::from_secs(10);
 const TIMEOUT_GRACE: Duration = Duration::from_secs(2);
 /// The kernel drops a SIGTERM for a pid 1 that does not listen yet: in this time it is sent twice.
 const EARLY: Duration = Duration::from_secs(1);
+/// docker's client looks at the size of the terminal, and only some time later starts to listen for changes:
+/// one in between is lost. So it is told again, until it has been up for this long.
+const CLIENT_IS_UP: Duration = Duration::from_secs(3);
+/// The first time after this long, and then as often.
+const TELL_AGAIN: Duration = Duration::from_millis(400);
 /// How long an engine's client may outlive the container that was killed.
 const KILL_GRACE: Duration = Duration::from_secs(5);
 
@@ -61,7 +67,7 @@ pub fn watch() -> Result<Signals> {
 pub fn wait(sandbox: &mut dyn Sandbox, signals: &Signals, timeout: Option<Duration>) -> Result<Outcome> {
     let now = Instant::now();
     let deadline = timeout.map(|t| (now + t, Stage::Running));
-    let mut watch = Watch { started: now, deadline, timed_out: false, stopped: false, ended_by: None };
+    let mut watch = Watch { started: now, deadline, resized: None, timed_out: false, stopped: false, ended_by: None };
     loop {
         if let Some(status) = ended(sandbox)? {
             return watch.outcome(sandbox, status);
@@ -79,14 +85,14 @@ pub fn wait(sandbox: &mut dyn Sandbox, signals: &Signals, timeout: Option<Durati
                 Signal::SIGCHLD => {}
                 Signal::SIGTERM | Signal::SIGHUP => watch.stop(sandbox),
                 Signal::SIGINT | Signal::SIGQUIT if arrived.from_terminal && sandbox.shares_group() => {}
-                Signal::SIGWINCH | Signal::SIGCONT => {
-                    if let Some(relay) = sandbox.relay() {
-                        relay.refresh();
-                    }
-                }
+                Signal::SIGWINCH | Signal::SIGCONT => match sandbox.relay() {
+                    Some(relay) => relay.refresh(),
+                    None => watch.resized = Some(Instant::now() + TELL_AGAIN),
+                },
                 other => sandbox.signal(other),
             }
         }
+        watch.tell_size(sandbox);
         watch.check_deadline(sandbox);
     }
 }
@@ -104,6 +110,8 @@ enum Stage {
 struct Watch {
     started: Instant,
     deadline: Option<(Instant, Stage)>,
+    /// When to tell the client of a new size again.
+    resized: Option<Instant>,
     timed_out: bool,
     stopped: bool,
     ended_by: Option<Signal>,
@@ -112,7 +120,8 @@ struct Watch {
 impl Watch {
     /// Waits for a signal, a deadline, or bytes; whether our terminal has some.
     fn pause(&self, signals: &Signals, relay: Option<&Relay>) -> Result<bool> {
-        let left = self.deadline.map(|(at, _)| at.saturating_duration_since(Instant::now()));
+        let next = [self.deadline.map(|(at, _)| at), self.resized].into_iter().flatten().min();
+        let left = next.map(|at| at.saturating_duration_since(Instant::now()));
         let left = left.map(|d| Timespec { tv_sec: d.as_secs() as i64, tv_nsec: i64::from(d.subsec_nanos()) });
         let mut fds = vec![PollFd::new(signals, PollFlags::IN)];
         fds.extend(relay.map(Relay::poll_fds).unwrap_or_default());
@@ -145,6 +154,15 @@ impl Watch {
     fn kill(&mut self, sandbox: &mut dyn Sandbox) {
         sandbox.kill();
         self.deadline = Some((Instant::now() + KILL_GRACE, Stage::Killed));
+    }
+
+    fn tell_size(&mut self, sandbox: &dyn Sandbox) {
+        if self.resized.is_some_and(|at| Instant::now() >= at) {
+            let client = nix::unistd::Pid::from_raw(sandbox.pid().as_raw_nonzero().get());
+            // It has just been found alive, and nobody but us waits for it.
+            let _ = nix::sys::signal::kill(client, Signal::SIGWINCH);
+            self.resized = (self.started.elapsed() < CLIENT_IS_UP).then(|| Instant::now() + TELL_AGAIN);
+        }
     }
 
     fn check_deadline(&mut self, sandbox: &mut dyn Sandbox) {

@@ -200,8 +200,9 @@ mod tests {
         let out = dir.path().join("out");
         let text = format!("{{ pwd; echo $LESSSECURE ${{LESSOPEN-unset}}; cat; }} > {}", out.display());
         script(&dir.path().join("page"), &text);
-        let pager =
-            command(dir.path().join("page").as_os_str(), &["/bin".into()], Path::new("/repo")).unwrap().unwrap();
+        // Read by a shell, not executed: a fork of another test may still hold it open for writing.
+        let value = format!("/bin/sh {}", dir.path().join("page").display());
+        let pager = command(OsStr::new(&value), &["/bin".into()], Path::new("/repo")).unwrap().unwrap();
         let shown = paged(pager, &mut |out| Ok(out.write_all(b"shown\n")?)).unwrap().unwrap();
         assert_eq!((shown, fs::read_to_string(out).unwrap().as_str()), (Some(()), "/\n1 unset\nshown\n"));
     }

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// When this process began, in ticks of the clock that files get their times from.
+/// When this process began.
+///
+/// Files get their times from the coarse clock, which stands still between two ticks, or (Linux 6.13, when
+/// somebody has looked at the time of that file before) from the exact one, which is ahead of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     began: i64,
@@ -13,25 +16,26 @@ pub struct Clock {
 impl Clock {
     /// Call it first of all.
     pub fn start() -> Self {
-        Self { began: now() }
+        Self { began: now(ClockId::Realtime) }
     }
 
     /// A time such that every change from before [`Clock::start`] has an earlier one, and every change
     /// from now on the same or a later one. Ticks are some milliseconds, so it may have to wait for one.
     pub fn stamp(&self) -> i64 {
         for _ in 0..200 {
-            let stamp = now();
-            if stamp != self.began {
+            let stamp = now(ClockId::RealtimeCoarse);
+            if stamp > self.began {
                 return stamp;
             }
             std::thread::sleep(Duration::from_micros(100));
         }
-        now()
+        // The clock was set back: too early a time only makes more look changed.
+        now(ClockId::RealtimeCoarse)
     }
 }
 
-fn now() -> i64 {
-    let time = clock_gettime(ClockId::RealtimeCoarse);
+fn now(clock: ClockId) -> i64 {
+    let time = clock_gettime(clock);
     time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }
 
@@ -48,7 +52,9 @@ mod tests {
             let meta = std::fs::metadata(dir.path().join(name)).unwrap();
             meta.ctime() * 1_000_000_000 + meta.ctime_nsec()
         };
-        for _ in 0..50 {
+        for round in 0..50 {
+            // At all moments between two ticks, the last ones too.
+            std::thread::sleep(Duration::from_micros(round * 83));
             std::fs::write(dir.path().join("before"), "x").unwrap();
             let stamp = Clock::start().stamp();
             std::fs::write(dir.path().join("after"), "x").unwrap();

@@ -297,7 +297,7 @@ fn read_only_files_and_directories_can_be_changed_like_outside(engine: Engine) {
         cat locked secret closed/sub/file
         chmod u+w locked closed closed/sub
         echo more >> locked; echo new > closed/new; rm closed/sub/file; chmod a-w closed/sub
-        mkdir made; echo x > made/file; chmod 0555 made";
+        mkdir made; echo made > made/file; chmod 0555 made";
     sandbox.sh(script).prints("locked\nsecret\nx\n").done();
     let expected = ["M  closed", "A  closed/new", "D  closed/sub/file", "M  locked", "A  made", "A  made/file"];
     assert_eq!(sandbox.changes(), expected);

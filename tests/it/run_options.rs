@@ -132,8 +132,8 @@ fn a_command_that_is_not_there_is_reported_too(engine: Engine) {
 
 fn what_comes_later_is_said_before_anything_runs(engine: Engine) {
     let sandbox = Sandbox::new(engine);
-    let output = sandbox.shell(&["--on-exit", "apply"], "echo ran").output().code(125).prints("");
-    assert!(output.stderr().contains("apply"), "{output}");
+    let output = sandbox.shell(&["--on-exit", "ask"], "echo ran").output().code(125).prints("");
+    assert!(output.stderr().contains("ask"), "{output}");
     assert_eq!(sandbox.session_ids(), Vec::<String>::new());
 }
 

@@ -1,10 +1,11 @@
 //! Objects: read by name from the host's directories and from a session's.
 
-use std::cell::{Cell, OnceCell};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 use crate::git::delta::{damaged, too_large};
@@ -61,18 +62,18 @@ pub struct Objects {
 
 struct Store {
     dir: Dir,
-    packs: OnceCell<Vec<Pack>>,
+    packs: OnceLock<Vec<Pack>>,
     budget: Budget,
 }
 
 /// How much may still be unpacked.
-pub(in crate::git) struct Budget(Cell<u64>);
+pub(in crate::git) struct Budget(AtomicU64);
 
 impl Budget {
     pub(in crate::git) fn spend(&self, bytes: u64) -> Result<()> {
         // An object of no bytes costs something too.
-        let left = self.0.get().checked_sub(bytes.saturating_add(64));
-        self.0.set(left.unwrap_or(0));
+        let left = self.0.load(Ordering::Relaxed).checked_sub(bytes.saturating_add(64));
+        self.0.store(left.unwrap_or(0), Ordering::Relaxed);
         left.map(drop).ok_or_else(|| Error::new("the session's git objects unpack to more than cowbox will read"))
     }
 }
@@ -140,7 +141,7 @@ impl Objects {
 
 impl Store {
     fn new(dir: Dir, budget: u64) -> Self {
-        Self { dir, packs: OnceCell::new(), budget: Budget(Cell::new(budget)) }
+        Self { dir, packs: OnceLock::new(), budget: Budget(AtomicU64::new(budget)) }
     }
 
     fn has_loose(&self, id: &Id) -> Result<bool> {
