@@ -48,6 +48,14 @@ pub fn init(argv: *const CStr, envp: *const CStr) -> i32 {
     }
 }
 
+/// Waits for a signal that never comes; any other ends it by default.
+pub fn hold() -> ! {
+    let none = 0u64;
+    loop {
+        sys(nr::RT_SIGTIMEDWAIT, &raw const none as usize, 0, 0, 8, 0);
+    }
+}
+
 /// Reaps whatever has ended; the exit code once it is `child` itself.
 fn reap(child: isize) -> Option<i32> {
     loop {

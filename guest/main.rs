@@ -8,6 +8,7 @@
 //!   signals on to a command of `exec`.
 //! - `guest give UID GID DIR`: hands every entry below DIR to UID:GID without following a link, so
 //!   that a docker user can read and delete what root wrote in the sandbox.
+//! - `guest hold`: does nothing until it is ended: keeps a sandbox alive while others work in it.
 //! - `guest cat FILE`: prints a file of the image, which need not have a `cat`.
 //! - `guest probe DIR`: for `doctor`: reads `DIR/lower`, writes `DIR/probe`, removes `DIR/lower`.
 //!
@@ -64,6 +65,8 @@ extern "C" fn start(stack: *const usize) -> ! {
         kill(arg(2), number(arg(3)))
     } else if is(verb, b"give") && argc == 5 {
         give(arg(4), number(arg(2)), number(arg(3)))
+    } else if is(verb, b"hold") && argc == 2 {
+        init::hold()
     } else if is(verb, b"cat") && argc == 3 {
         cat(arg(2))
     } else if is(verb, b"probe") && argc == 3 {

@@ -40,6 +40,18 @@ use std::process::ExitCode;
 /// Parses `args`, runs the verb and gives the exit code. Never calls `exit`, so destructors run.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
+    if let [_, verb, rest @ ..] = &args[..]
+        && verb == engine::oci::hook::VERB
+    {
+        return match engine::oci::hook::run(rest) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => {
+                // The runtime shows only the exit code; its log has the words.
+                let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("cowbox: error: {why}\n").as_bytes());
+                ExitCode::FAILURE
+            }
+        };
+    }
     let cli = match cli::parse(&args) {
         Ok(cli) => cli,
         Err(refused) => return ExitCode::from(cli::report(&refused, &args)),

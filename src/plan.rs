@@ -1,7 +1,7 @@
 //! What to run, decided: the value between settings and engine. Nothing in here is a question any more.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::policy::Network;
 use crate::policy::environment::Environment;
@@ -13,7 +13,11 @@ use crate::policy::mounts::Access;
 pub struct Plan {
     /// Host path of the repo.
     pub repo: PathBuf,
-    /// Where it stands inside.
+    /// What preparing wrote into it: a layer over the repo, below what the command writes.
+    pub setup_layer: Option<PathBuf>,
+    /// What preparing wrote into the home (native): a layer over it.
+    pub home_layer: Option<PathBuf>,
+    /// Where the repo stands inside.
     pub workspace: PathBuf,
     /// Where the command starts, inside.
     pub workdir: PathBuf,
@@ -74,8 +78,8 @@ pub struct GitMount {
 /// One overlay: what is below, and the two directories of the layer on top.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlay {
-    /// Host path that is shown.
-    pub lower: PathBuf,
+    /// What is shown, the topmost first; the last one is a directory of the host.
+    pub lowers: Vec<PathBuf>,
     /// Where inside.
     pub target: PathBuf,
     /// The writable layer.
@@ -86,19 +90,26 @@ pub struct Overlay {
     pub volatile: bool,
 }
 
+impl Overlay {
+    /// The directory of the host at the bottom.
+    pub fn bottom(&self) -> &Path {
+        self.lowers.last().map_or(Path::new(""), PathBuf::as_path)
+    }
+}
+
 impl Plan {
     /// The overlays, the repo's first; then the gitdir's and the copy-on-write mounts.
     pub fn overlays(&self) -> Vec<Overlay> {
         let dir = &self.session_dir;
         let mut all = vec![Overlay {
-            lower: self.repo.clone(),
+            lowers: self.setup_layer.iter().chain([&self.repo]).cloned().collect(),
             target: self.workspace.clone(),
             upper: dir.join("upper"),
             work: dir.join("work"),
             volatile: self.ephemeral,
         }];
         let beside = |name: String, lower: &PathBuf, target: &PathBuf| Overlay {
-            lower: lower.clone(),
+            lowers: vec![lower.clone()],
             target: target.clone(),
             upper: dir.join("mounts").join(&name).join("upper"),
             work: dir.join("mounts").join(&name).join("work"),

@@ -27,7 +27,7 @@ fn enter(wanted: Option<&str>, command: &[OsString], ui: &Ui) -> Result<u8> {
     session.record.state.allow(Action::Enter, session.name())?;
     let native = session.record.engine.kind == Kind::Native;
     let env = Environment::build(std::env::vars_os(), native, &[])?;
-    let spec = ExecSpec { command, env: &env, terminal: process::has_terminal() };
+    let spec = ExecSpec { command, env: &env, user: None, workdir: None, terminal: process::has_terminal() };
     let engine = context.engine(&session)?;
     let signals = supervise::watch()?;
     let mut sandbox = engine.exec(&session.record, &spec)?;

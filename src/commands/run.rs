@@ -142,6 +142,8 @@ fn plan(args: &RunArgs, settings: &RunSettings, repo: &Repo, engine: &dyn Engine
     };
     Ok(Plan {
         repo: repo.root.clone(),
+        setup_layer: None,
+        home_layer: None,
         workdir: args.workdir.as_ref().map_or(here, |dir| workspace.join(dir)),
         command: args.command.clone(),
         env: Environment::build(std::env::vars_os(), native, &args.env)?,
@@ -189,6 +191,8 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
     Ok(Plan {
         gitdir: git_mount(&repo, &workspace)?,
         repo: repo.root,
+        setup_layer: None,
+        home_layer: None,
         workdir: args.workdir.as_ref().map_or_else(|| policy.workdir.0.clone(), |dir| workspace.join(dir)),
         command: args.command.clone(),
         env: Environment::build(std::env::vars_os(), native, &args.env)?,

@@ -1,13 +1,13 @@
 //! docker, through its daemon's `local` volume driver: the daemon mounts the overlay.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::client::Client;
 use super::facts::Facts;
-use super::image::{self, EmptyImage};
+use super::image::{self, EmptyImage, ImageFacts};
 use super::oci::{self, Attached, Behind, Links};
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox, guest};
 use crate::error::{Error, Result};
@@ -34,14 +34,17 @@ impl Docker {
     }
 
     /// Asks the daemon itself: a client process for one answer costs more than the answer.
-    fn has_image(&self, name: &str) -> bool {
+    fn inspect(&self, name: &str) -> Option<ImageFacts> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | ':' | '_' | '-' | '@');
         let socket = self.facts.socket.as_deref().filter(|_| name.chars().all(plain));
-        let answer = socket.and_then(|socket| http_status(socket, &format!("/images/{name}/json")).ok());
+        let answer = socket.and_then(|socket| http_get(socket, &format!("/images/{name}/json")).ok());
         match answer {
-            Some(200) => true,
-            Some(404) => false,
-            _ => self.client.attempt(&["image", "inspect", "--format", "{{.Id}}", name]),
+            Some((200, body)) => ImageFacts::parse(&body).ok(),
+            Some((404, _)) => None,
+            _ => {
+                let text = self.client.capture(&["image", "inspect", "--format", "{{json .}}", name]).ok()?;
+                ImageFacts::parse(text.lines().next().unwrap_or_default()).ok()
+            }
         }
     }
 
@@ -63,12 +66,14 @@ impl Docker {
         links: &Links,
         session_dir: &Path,
     ) -> Result<String> {
+        let name = |(layer, path): (usize, &PathBuf)| links.link(&format!("{number}-{layer}"), path);
+        let lowers: Vec<String> = overlay.lowers.iter().enumerate().map(name).collect::<Result<_>>()?;
         // `volume-nocopy`: over an empty repo docker would copy the image's directory into the upper.
         Ok(format!(
             "type=volume,dst={},volume-label={},volume-nocopy,volume-driver=local,volume-opt=type=overlay,volume-opt=device=overlay,\"volume-opt=o=lowerdir={},upperdir={},workdir={},userxattr,redirect_dir=nofollow,metacopy=off,index=off\"",
             overlay.target.display(),
             oci::volume_label(container),
-            links.link(&number.to_string(), &overlay.lower)?,
+            lowers.join(":"),
             links.in_session(&overlay.upper, session_dir),
             links.in_session(&overlay.work, session_dir)
         ))
@@ -95,10 +100,18 @@ impl Engine for Docker {
             }
         }
         let name = plan.image.clone().unwrap_or_default();
-        if !self.has_image(&name) {
+        if self.inspect(&name).is_none() {
             image::pull(&self.client, &name, ui)?;
         }
         Ok(())
+    }
+
+    fn client(&self) -> Option<&Client> {
+        Some(&self.client)
+    }
+
+    fn image_facts(&self, name: &str) -> Result<Option<ImageFacts>> {
+        Ok(self.inspect(name))
     }
 
     fn start(&self, plan: &Plan, container: &str, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
@@ -172,13 +185,14 @@ impl Engine for Docker {
     }
 }
 
-/// The status of a GET over a unix socket.
-fn http_status(socket: &str, path: &str) -> std::io::Result<u16> {
+/// Status and body of a GET over a unix socket.
+fn http_get(socket: &str, path: &str) -> std::io::Result<(u16, String)> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     write!(stream, "GET {path} HTTP/1.0\r\nHost: docker\r\n\r\n")?;
-    let mut line = String::new();
-    BufReader::new(stream).take(256).read_line(&mut line)?;
-    let status = line.split(' ').nth(1).and_then(|code| code.parse().ok());
-    status.ok_or_else(|| std::io::Error::other("not HTTP"))
+    let mut answer = String::new();
+    stream.take(1 << 20).read_to_string(&mut answer)?;
+    let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok());
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+    Ok((status.ok_or_else(|| std::io::Error::other("not HTTP"))?, body.to_owned()))
 }

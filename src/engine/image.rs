@@ -14,13 +14,60 @@ use super::{detect, guest, passwd};
 use crate::error::{Error, Result};
 use crate::ui::{Ui, sanitize};
 
-/// An image that is here.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Image {
+/// What an image says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageFacts {
     /// Its id.
     pub id: String,
     /// `USER` as written; may be empty, a name, or numbers.
     pub user: String,
+    /// `NAME=VALUE`
+    pub env: Vec<String>,
+    /// `ENTRYPOINT`
+    pub entrypoint: Vec<String>,
+    /// `CMD`
+    pub command: Vec<String>,
+    /// The label `devcontainer.metadata`.
+    pub devcontainer: Option<String>,
+}
+
+impl ImageFacts {
+    /// From what `image inspect` and the daemon's API say of one image.
+    pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "PascalCase")]
+        struct Inspected {
+            id: String,
+            #[serde(default)]
+            config: Option<Config>,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "PascalCase", default)]
+        struct Config {
+            user: Option<String>,
+            env: Option<Vec<String>>,
+            entrypoint: Option<Vec<String>>,
+            cmd: Option<Vec<String>>,
+            labels: Option<BTreeMap<String, String>>,
+        }
+        let found: Inspected = serde_json::from_str(text)?;
+        let config = found.config.unwrap_or_default();
+        Ok(Self {
+            id: found.id,
+            user: config.user.unwrap_or_default(),
+            env: config.env.unwrap_or_default(),
+            entrypoint: config.entrypoint.unwrap_or_default(),
+            command: config.cmd.unwrap_or_default(),
+            devcontainer: config.labels.and_then(|mut labels| labels.remove("devcontainer.metadata")),
+        })
+    }
+}
+
+/// An image that is here.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Image {
+    /// What it says.
+    pub facts: ImageFacts,
     /// `/etc/passwd` of the image, read when a user had to be looked up.
     passwd: Option<String>,
 }
@@ -62,18 +109,23 @@ impl<'a> Images<'a> {
 
     /// Finds an image, pulling it if it is not here.
     pub fn get(&self, name: &str, ui: &Ui) -> Result<Image> {
-        if let Some(image) = self.memory().by_name.remove(name) {
+        if let Some(image) = self.find(name) {
             return Ok(image);
         }
-        let image = match self.inspect(name) {
-            Ok(image) => image,
-            Err(_) => {
-                pull(self.client, name, ui)?;
-                self.inspect(name)?
-            }
-        };
+        pull(self.client, name, ui)?;
+        let image = self.inspect(name)?;
         self.remember(name, &image);
         Ok(image)
+    }
+
+    /// Finds an image that is here.
+    pub fn find(&self, name: &str) -> Option<Image> {
+        if let Some(image) = self.memory().by_name.remove(name) {
+            return Some(image);
+        }
+        let image = self.inspect(name).ok()?;
+        self.remember(name, &image);
+        Some(image)
     }
 
     /// The numbers behind `user` in an image: `""` is root, `1000`, `1000:1000`, `agent`, `agent:staff`.
@@ -110,19 +162,11 @@ impl<'a> Images<'a> {
     }
 
     fn inspect(&self, name: &str) -> Result<Image> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "PascalCase")]
-        struct Inspected {
-            id: String,
-            #[serde(default)]
-            user: String,
-        }
-        let text = self.client.capture(&["image", "inspect", "--format", "json", "--", name])?;
-        let found: Vec<Inspected> = serde_json::from_str(&text).map_err(|e| {
+        let text = self.client.capture(&["image", "inspect", "--format", "{{json .}}", "--", name])?;
+        let facts = ImageFacts::parse(text.lines().next().unwrap_or_default()).map_err(|e| {
             Error::new(format!("podman's answer about the image {} is unreadable: {e}", sanitize::text(name)))
         })?;
-        let found = found.into_iter().next().ok_or_else(|| Error::new(format!("no image {}", sanitize::text(name))))?;
-        Ok(Image { id: found.id, user: found.user, passwd: None })
+        Ok(Image { facts, passwd: None })
     }
 
     fn read_passwd(&self, name: &str) -> Result<String> {

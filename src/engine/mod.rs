@@ -21,6 +21,9 @@ use nix::sys::signal::Signal;
 use rustix::process::{Pid, WaitStatus};
 use serde::{Deserialize, Serialize};
 
+use client::Client;
+use image::ImageFacts;
+
 use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::policy::environment::Environment;
@@ -70,6 +73,10 @@ pub struct ExecSpec<'a> {
     pub command: &'a [OsString],
     /// Its variables.
     pub env: &'a Environment,
+    /// User inside, where it is not the session's own.
+    pub user: Option<&'a str>,
+    /// Directory inside to start in, where it is not the session's own.
+    pub workdir: Option<&'a Path>,
     /// Whether it gets a terminal.
     pub terminal: bool,
 }
@@ -87,6 +94,12 @@ pub trait Engine {
 
     /// Refuses what this engine cannot enforce, and gets the image. Nothing has been created yet.
     fn prepare(&self, plan: &mut Plan, ui: &Ui) -> Result<()>;
+
+    /// Its client, for engines that have images.
+    fn client(&self) -> Option<&Client>;
+
+    /// What an image says about itself; `None` if it is not here. Nothing is pulled.
+    fn image_facts(&self, name: &str) -> Result<Option<ImageFacts>>;
 
     /// Starts the sandbox. `container` is the name for engines that have names.
     fn start(&self, plan: &Plan, container: &str, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>>;

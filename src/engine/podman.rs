@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::client::Client;
 use super::facts::Facts;
-use super::image::{Identity, Images};
+use super::image::{Identity, ImageFacts, Images};
+use super::oci::hook::{self, HookMount};
 use super::oci::{self, Attached, Behind, Links};
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox};
 use crate::error::{Error, Result};
@@ -84,7 +85,7 @@ impl Podman {
         let name = plan.image.as_deref().unwrap_or_default();
         let images = self.images();
         let mut image = images.get(name, ui)?;
-        let user = plan.user.clone().unwrap_or_else(|| image.user.clone());
+        let user = plan.user.clone().unwrap_or_else(|| image.facts.user.clone());
         images.identity(name, &mut image, &user)
     }
 
@@ -113,9 +114,9 @@ impl Podman {
     /// The link exists under both names: should a later podman escape it, the repo is still what is
     /// below, and the reader refuses an upper with marks of another kind.
     fn overlay_argument(&self, number: usize, overlay: &Overlay, links: &Links, session_dir: &Path) -> Result<String> {
-        let mut source = links.link(&format!("{number}"), &overlay.lower)?;
+        let mut source = links.link(&format!("{number}"), overlay.bottom())?;
         if !self.facts.rootless {
-            source = links.link(&format!("{number},userxattr"), &overlay.lower)?;
+            source = links.link(&format!("{number},userxattr"), overlay.bottom())?;
         }
         Ok(format!(
             "--volume={source}:{}:O,upperdir={},workdir={}",
@@ -147,10 +148,33 @@ impl Engine for Podman {
         Ok(())
     }
 
+    fn client(&self) -> Option<&Client> {
+        Some(&self.client)
+    }
+
+    fn image_facts(&self, name: &str) -> Result<Option<ImageFacts>> {
+        Ok(self.images().find(name).map(|image| image.facts))
+    }
+
     fn start(&self, plan: &Plan, container: &str, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
         oci::check_workdir(plan)?;
         let links = Links::new(&plan.session_dir)?;
         let mut command = self.client.command();
+        let stacks: Vec<HookMount> = plan
+            .overlays()
+            .iter()
+            .enumerate()
+            .filter(|(_, overlay)| overlay.lowers.len() > 1 && plan.runtime.is_none() && !has_mounts_in_a_stack(plan))
+            .map(|(number, overlay)| {
+                let options = kernel_options(number, overlay, &links, &plan.session_dir)?;
+                Ok(HookMount { target: overlay.target.clone(), options })
+            })
+            .collect::<Result<_>>()?;
+        if !stacks.is_empty() {
+            let dir = plan.session_dir.join("hooks");
+            hook::write(&dir, &stacks)?;
+            command.arg(format!("--hooks-dir={}", links.in_session(&dir, &plan.session_dir)));
+        }
         // conmon drops a file `oom` where it stands when the kernel kills for memory: not in `/`.
         command.current_dir(&plan.session_dir);
         if let Some(runtime) = &plan.runtime {
@@ -170,7 +194,7 @@ impl Engine for Podman {
         }
         command.args(self.user_arguments(who));
         let overlays = plan.overlays();
-        let volumes = if plan.runtime.is_some() {
+        let volumes = if plan.runtime.is_some() || has_mounts_in_a_stack(plan) {
             Some(Volumes::create(&self.client, container, &overlays, &links, plan)?)
         } else {
             None
@@ -178,10 +202,14 @@ impl Engine for Podman {
         for (number, overlay) in overlays.iter().enumerate() {
             match &volumes {
                 Some(volumes) => {
-                    command.arg(format!("--volume={}:{}", volumes.names[number], overlay.target.display()))
+                    command.arg(format!("--volume={}:{}", volumes.names[number], overlay.target.display()));
                 }
-                None => command.arg(self.overlay_argument(number, overlay, &links, &plan.session_dir)?),
-            };
+                // The hook's, see below.
+                None if overlay.lowers.len() > 1 => {}
+                None => {
+                    command.arg(self.overlay_argument(number, overlay, &links, &plan.session_dir)?);
+                }
+            }
         }
         let ready = oci::finish(command, plan, &self.cache, &links)?;
         created(None)?;
@@ -221,6 +249,29 @@ impl Podman {
     }
 }
 
+/// Whether something is mounted inside of an overlay with several layers below: the hook, which comes last,
+/// would cover it.
+fn has_mounts_in_a_stack(plan: &Plan) -> bool {
+    let overlays = plan.overlays();
+    let targets = || overlays.iter().map(|o| &o.target).chain(plan.mounts.iter().map(|m| &m.target));
+    overlays
+        .iter()
+        .filter(|overlay| overlay.lowers.len() > 1)
+        .any(|overlay| targets().any(|target| *target != overlay.target && target.starts_with(&overlay.target)))
+}
+
+/// An overlay as the kernel takes it.
+fn kernel_options(number: usize, overlay: &Overlay, links: &Links, session_dir: &Path) -> Result<String> {
+    let name = |(layer, path): (usize, &PathBuf)| links.link(&format!("stack{number}-{layer}"), path);
+    let lowers: Vec<String> = overlay.lowers.iter().enumerate().map(name).collect::<Result<_>>()?;
+    Ok(format!(
+        "lowerdir={},upperdir={},workdir={},userxattr",
+        lowers.join(":"),
+        links.in_session(&overlay.upper, session_dir),
+        links.in_session(&overlay.work, session_dir)
+    ))
+}
+
 /// Overlays as `local` volumes. Other OCI runtimes (gVisor) do not know the mount that `:O` leaves
 /// to the runtime and would show an empty directory; a volume is mounted by podman itself.
 struct Volumes {
@@ -234,12 +285,7 @@ impl Volumes {
         let mut made = Self { client: client.clone(), names: Vec::new() };
         for (number, overlay) in overlays.iter().enumerate() {
             let name = format!("{container}-{number}");
-            let options = format!(
-                "o=lowerdir={},upperdir={},workdir={},userxattr",
-                links.link(&format!("volume{number}"), &overlay.lower)?,
-                links.in_session(&overlay.upper, &plan.session_dir),
-                links.in_session(&overlay.work, &plan.session_dir)
-            );
+            let options = format!("o={}", kernel_options(number, overlay, links, &plan.session_dir)?);
             client.capture(&[
                 "volume",
                 "create",

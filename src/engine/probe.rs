@@ -87,6 +87,8 @@ fn plan(image: Option<String>, repo: &Path, session_dir: &Path, cache: &Path) ->
         Ok(Mount { source: guest::path(cache)?, target: NATIVE_GUEST.into(), access: Access::Ro })
     };
     Ok(Plan {
+        setup_layer: None,
+        home_layer: None,
         repo: repo.to_path_buf(),
         workdir: workspace.clone(),
         command: vec![program.into(), "probe".into(), workspace.clone().into()],

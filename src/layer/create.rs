@@ -13,7 +13,9 @@ use crate::plan::Overlay;
 /// upper gets those of the repo. One that is there already has them, or what the command made of them.
 pub fn layers(overlay: &Overlay) -> Result<()> {
     // A session whose repo is gone cannot go on: better said before anything starts.
-    fs::metadata(&overlay.lower).map_err(|e| Error::io("read", &overlay.lower, e))?;
+    for lower in &overlay.lowers {
+        fs::metadata(lower).map_err(|e| Error::io("read", lower, e))?;
+    }
     let is_new = !overlay.upper.exists();
     for dir in [&overlay.upper, &overlay.work] {
         fs::create_dir_all(dir).map_err(|e| Error::io("create", dir, e))?;
@@ -21,7 +23,8 @@ pub fn layers(overlay: &Overlay) -> Result<()> {
     // An earlier volatile mount left a mark in here, and the kernel refuses a new mount over it.
     let _ = crate::layer::remove::tree(&overlay.work.join("work"));
     if is_new {
-        take_looks(&overlay.lower, &overlay.upper).map_err(|e| Error::io("prepare", &overlay.upper, e))?;
+        let top = overlay.lowers.first().unwrap_or(&overlay.upper);
+        take_looks(top, &overlay.upper).map_err(|e| Error::io("prepare", &overlay.upper, e))?;
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
     if !init.is_alive() {
         return Err(gone());
     }
-    let workdir = record.policy.workdir.0.clone();
+    let workdir = spec.workdir.unwrap_or(&record.policy.workdir.0).to_path_buf();
     let (outside, inside) = streams::make(spec.terminal)?;
     let (status, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| os(e.into()))?;
 

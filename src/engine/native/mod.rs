@@ -20,8 +20,10 @@ use std::path::Path;
 
 use rustix::thread::UnshareFlags;
 
+use super::client::Client;
 use super::facts::Unusable;
 use super::idmap::IdMap;
+use super::image::ImageFacts;
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox};
 use crate::error::{Error, Result};
 use crate::plan::Plan;
@@ -91,6 +93,14 @@ impl Engine for Native {
             ui.warn(&format!("changes of your home are kept in memory only: {reason}"));
         }
         Ok(())
+    }
+
+    fn client(&self) -> Option<&Client> {
+        None
+    }
+
+    fn image_facts(&self, _name: &str) -> Result<Option<ImageFacts>> {
+        Ok(None)
     }
 
     fn start(&self, plan: &Plan, _container: &str, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {

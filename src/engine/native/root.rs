@@ -69,6 +69,8 @@ pub struct Root {
 pub struct Home {
     /// Host path, the same inside.
     pub path: PathBuf,
+    /// What preparing wrote into it.
+    pub prepared: Option<PathBuf>,
     /// `upper` and `work` in here; `None`: in memory.
     pub layer: Option<PathBuf>,
     /// It cannot be overlaid, and is shown as it is.
@@ -152,10 +154,15 @@ impl Root {
 }
 
 impl Home {
+    /// What is below its layer, the topmost first.
+    pub fn lowers(&self) -> Vec<PathBuf> {
+        self.prepared.iter().chain([&self.path]).cloned().collect()
+    }
+
     fn mount(&self) -> Result<OwnedFd> {
         if let Some(layer) = &self.layer {
             let overlay = Overlay {
-                lower: self.path.clone(),
+                lowers: self.lowers(),
                 target: self.path.clone(),
                 upper: layer.join("upper"),
                 work: layer.join("work"),
@@ -170,7 +177,7 @@ impl Home {
         step("make a private directory", tmpfs("/tmp", c"mode=0700"))?;
         let base = PathBuf::from("/tmp/home");
         let overlay = Overlay {
-            lower: self.path.clone(),
+            lowers: self.lowers(),
             target: self.path.clone(),
             upper: base.join("upper"),
             work: base.join("work"),
@@ -212,11 +219,13 @@ fn overlay_mount(overlay: &Overlay) -> Result<OwnedFd> {
         openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|e| Error::io("open", path, e))
     };
-    let (lower, upper, work) = (dir(&overlay.lower)?, dir(&overlay.upper)?, dir(&overlay.work)?);
+    let lowers: Vec<OwnedFd> = overlay.lowers.iter().map(|lower| dir(lower)).collect::<Result<_>>()?;
+    let (upper, work) = (dir(&overlay.upper)?, dir(&overlay.work)?);
     let mount = || -> rustix::io::Result<OwnedFd> {
         let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_set_string(fs.as_fd(), "source", "cowbox")?;
-        fsconfig_set_string(fs.as_fd(), "lowerdir", fd_path(&lower).as_path())?;
+        let lowers: Vec<String> = lowers.iter().map(|fd| fd_path(fd).to_string_lossy().into_owned()).collect();
+        fsconfig_set_string(fs.as_fd(), "lowerdir", lowers.join(":"))?;
         fsconfig_set_string(fs.as_fd(), "upperdir", fd_path(&upper).as_path())?;
         fsconfig_set_string(fs.as_fd(), "workdir", fd_path(&work).as_path())?;
         fsconfig_set_flag(fs.as_fd(), "userxattr")?;
@@ -238,7 +247,7 @@ fn overlay_mount(overlay: &Overlay) -> Result<OwnedFd> {
                 show(&overlay.upper)
             ));
         }
-        Error::new(format!("the kernel refuses an overlay over {} with its layer in {}: {}", show(&overlay.lower), show(&overlay.upper), reason(&e.into())))
+        Error::new(format!("the kernel refuses an overlay over {} with its layer in {}: {}", show(overlay.bottom()), show(&overlay.upper), reason(&e.into())))
             .hint("overlays need a state directory on ext4, xfs, btrfs or tmpfs: set COWBOX_STATE_DIR; `cowbox doctor` tries it")
     })
 }

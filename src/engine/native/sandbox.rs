@@ -23,7 +23,7 @@ pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
     let os = |e: rustix::io::Errno| Error::new(format!("cannot start the sandbox: {}", reason(&e.into())));
     let (outside, inside) = streams::make(plan.terminal)?;
     let root = root(plan)?;
-    let home = root.home.as_ref().and_then(|home| Some((home.path.clone(), home.layer.clone()?)));
+    let home = root.home.as_ref().and_then(|home| Some((home.lowers(), home.layer.clone()?)));
     let init = Init {
         root,
         command: command_or_shell(&plan.command, &plan.env),
@@ -75,7 +75,7 @@ fn root(plan: &Plan) -> Result<Root> {
     let home = match homes.first() {
         Some(path) => {
             let layer = home::layer(&plan.session_dir).filter(|_| !read_only);
-            Some(Home { path: path.clone(), layer, read_only })
+            Some(Home { path: path.clone(), prepared: plan.home_layer.clone(), layer, read_only })
         }
         None => None,
     };
@@ -126,9 +126,9 @@ fn unmask_what_was_asked_for(plan: &Plan, masked: &mut Vec<PathBuf>) -> Result<(
     Ok(())
 }
 
-fn make_home_layer(home: Option<(PathBuf, PathBuf)>, session_dir: &Path) -> Result<()> {
-    let Some((home, layer)) = home else { return Ok(()) };
+fn make_home_layer(home: Option<(Vec<PathBuf>, PathBuf)>, session_dir: &Path) -> Result<()> {
+    let Some((lowers, layer)) = home else { return Ok(()) };
     let (upper, work) = (layer.join("upper"), layer.join("work"));
-    create::layers(&Overlay { lower: home.clone(), target: home, upper, work, volatile: true })?;
+    create::layers(&Overlay { lowers, target: PathBuf::new(), upper, work, volatile: true })?;
     home::sign(&layer, session_dir).map_err(|e| Error::io("write", &layer, e))
 }

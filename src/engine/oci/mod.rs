@@ -1,6 +1,7 @@
 //! What podman and docker have in common: the arguments of `run` and `exec`.
 
 mod attached;
+pub mod hook;
 mod links;
 mod variables;
 
@@ -148,10 +149,13 @@ pub fn exec(client: &Client, record: &Record, spec: &ExecSpec<'_>, detach_keys: 
         command.args(["--tty", detach_keys]);
     }
     command.args(["--workdir", "/"]);
+    if let Some(user) = spec.user {
+        command.arg(format!("--user={user}"));
+    }
     variables.add_to(&mut command);
     command.arg(&container).arg(guest::INSIDE);
     let token = crate::session::SessionId::new().to_string();
-    add_command(&mut command, &record.policy.workdir.0, spec.terminal, &token, spec.command);
+    add_command(&mut command, spec.workdir.unwrap_or(&record.policy.workdir.0), spec.terminal, &token, spec.command);
     let ready = Ready { command, _variables: variables };
     Ok(Box::new(Attached::spawn(client, ready, Behind::Command { container, token }, None)?))
 }
