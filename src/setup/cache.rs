@@ -1,0 +1,251 @@
+//! Prepared environments on disk, found again by their key.
+//!
+//! `prepared/<key>/` holds `record.json`, `layer/` (what preparing wrote into the repo), `home/` (into the home,
+//! native only) and `logs/`. It is made under another name and renamed when it is complete: what is there under
+//! its key is whole. Nothing of it is ever shown writable to a sandbox again.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use super::key::Key;
+use super::plan::Step;
+use crate::engine::Kind;
+use crate::error::{Error, Result};
+use crate::layer;
+use crate::paths::BytePath;
+
+/// Number of the record's format.
+const FORMAT: u32 = 1;
+
+/// What a prepared environment is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// Format number.
+    pub format: u32,
+    /// What it depends on.
+    pub key: Key,
+    /// The repo that it was made for.
+    pub repo: BytePath,
+    /// The engine that it was made with, and that has its image.
+    pub engine: Kind,
+    /// The image with all that was installed; `None` where there are no images.
+    pub image: Option<String>,
+    /// Variables for commands: what a shell of the user's and the configuration say.
+    pub env: BTreeMap<String, String>,
+    /// Files of the repo that preparing changed, with what they were: they hide later ones.
+    pub covers: Vec<Covered>,
+    /// Milliseconds since 1970.
+    pub made: u64,
+    /// How long it took, in milliseconds.
+    pub took: u64,
+}
+
+/// A file of the repo that the setup layer hides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Covered {
+    /// Relative to the repo.
+    pub path: BytePath,
+    /// Whether git knows it.
+    pub tracked: bool,
+    /// Hash of what the repo has there.
+    pub hash: String,
+}
+
+/// One that is there.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    dir: PathBuf,
+    /// What it is.
+    pub record: Record,
+}
+
+impl Prepared {
+    /// The layer over the repo; `None` if preparing wrote nothing there.
+    pub fn layer(&self) -> Option<PathBuf> {
+        Some(self.dir.join("layer")).filter(|dir| dir.is_dir())
+    }
+
+    /// The layer over the home.
+    pub fn home(&self) -> Option<PathBuf> {
+        Some(self.dir.join("home")).filter(|dir| dir.is_dir())
+    }
+
+    /// Its directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// When it was last used: `gc` goes by that.
+    pub fn last_used(&self) -> SystemTime {
+        let used = fs::metadata(self.dir.join("used")).and_then(|meta| meta.modified());
+        used.unwrap_or(SystemTime::UNIX_EPOCH)
+    }
+
+    /// Remembers that it was used just now.
+    pub fn touch(&self) {
+        // Only `gc` would notice.
+        let _ = File::create(self.dir.join("used"));
+    }
+}
+
+/// All of them.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    dir: PathBuf,
+}
+
+/// Held while one is made: whoever wants the same waits, and finds it made.
+#[derive(Debug)]
+pub struct Making {
+    _lock: File,
+    /// Where it is made.
+    pub dir: PathBuf,
+    target: PathBuf,
+}
+
+impl Cache {
+    /// Those below cowbox's cache.
+    pub fn new(cache: &Path) -> Self {
+        Self { dir: cache.join("prepared") }
+    }
+
+    /// The one with this key.
+    pub fn find(&self, id: &str) -> Option<Prepared> {
+        read(&self.dir.join(id)).ok()
+    }
+
+    /// Every one that can be read.
+    pub fn all(&self) -> Vec<Prepared> {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        entries.filter_map(|entry| read(&entry.path()).ok()).collect()
+    }
+
+    /// The newest one of a repo with an engine: what a miss is compared with.
+    pub fn latest_of(&self, repo: &Path, engine: Kind) -> Option<Prepared> {
+        let own = |p: &Prepared| p.record.repo.0 == repo && p.record.engine == engine;
+        self.all().into_iter().filter(own).max_by_key(|p| p.record.made)
+    }
+
+    /// Waits until nobody else makes this one, and reserves the making. `waiting` is called if it takes a while.
+    pub fn reserve(&self, id: &str, waiting: impl FnOnce()) -> Result<Making> {
+        let failed = |e: io::Error| Error::io("write to", &self.dir, e);
+        fs::create_dir_all(&self.dir).map_err(failed)?;
+        let path = self.dir.join(format!("{id}.lock"));
+        let lock = File::options().create(true).write(true).truncate(false).open(&path).map_err(failed)?;
+        if lock.try_lock().is_err() {
+            waiting();
+            lock.lock().map_err(failed)?;
+        }
+        let dir = self.dir.join(format!("{id}.new"));
+        // Left by one that was killed.
+        layer::remove::tree(&dir).map_err(failed)?;
+        fs::create_dir_all(dir.join("logs")).map_err(failed)?;
+        Ok(Making { _lock: lock, dir, target: self.dir.join(id) })
+    }
+
+    /// Removes one, whatever ids its files have.
+    pub fn remove(&self, prepared: &Prepared) -> io::Result<()> {
+        // First what makes it one: half of it must not be found.
+        let _ = fs::remove_file(prepared.dir.join("record.json"));
+        layer::remove::tree(&prepared.dir)
+    }
+}
+
+impl Making {
+    /// Makes it known, complete.
+    pub fn finish(self, record: Record) -> Result<Prepared> {
+        let failed = |e: io::Error| Error::io("write to", &self.dir, e);
+        let text = serde_json::to_vec_pretty(&record).map_err(|e| Error::new(format!("cannot write JSON: {e}")))?;
+        fs::write(self.dir.join("record.json"), text).map_err(failed)?;
+        // Markers must not be on the disk before what they stand for.
+        rustix::fs::syncfs(File::open(&self.dir).map_err(failed)?).map_err(|e| failed(e.into()))?;
+        layer::remove::tree(&self.target).map_err(failed)?;
+        fs::rename(&self.dir, &self.target).map_err(failed)?;
+        let prepared = Prepared { dir: self.target, record };
+        prepared.touch();
+        Ok(prepared)
+    }
+}
+
+fn read(dir: &Path) -> io::Result<Prepared> {
+    let text = fs::read(dir.join("record.json"))?;
+    let record: Record = serde_json::from_slice(&text).map_err(io::Error::other)?;
+    if record.format != FORMAT || dir.extension().is_some() {
+        return Err(io::Error::other("not one of ours"));
+    }
+    Ok(Prepared { dir: dir.to_path_buf(), record })
+}
+
+/// A record of what has just been made.
+pub fn record(key: Key, repo: &Path, engine: Kind, image: Option<String>) -> Record {
+    Record {
+        format: FORMAT,
+        key,
+        repo: repo.into(),
+        engine,
+        image,
+        env: BTreeMap::new(),
+        covers: Vec::new(),
+        made: crate::session::record::now(),
+        took: 0,
+    }
+}
+
+/// What of a plan runs at every start, and is no part of what is made once.
+pub fn per_start(steps: &[Step]) -> impl Iterator<Item = &Step> {
+    steps.iter().filter(|step| step.hook.is_per_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn make(cache: &Cache, name: &str) -> Prepared {
+        let mut key = Key::new();
+        key.add("name", name.as_bytes());
+        let making = cache.reserve(&key.id(), || {}).unwrap();
+        fs::create_dir(making.dir.join("layer")).unwrap();
+        making.finish(record(key, Path::new("/repo"), Kind::Native, None)).unwrap()
+    }
+
+    #[test]
+    fn only_what_is_whole_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::new(dir.path());
+        let made = make(&cache, "a");
+        assert!(cache.find(&made.record.key.id()).is_some_and(|p| p.layer().is_some() && p.home().is_none()));
+        // Cut off in the middle: neither found nor in the way.
+        let mut key = Key::new();
+        key.add("name", b"b");
+        let half = cache.reserve(&key.id(), || {}).unwrap();
+        fs::write(half.dir.join("record.json"), "{}").unwrap();
+        drop(half);
+        assert!(cache.find(&key.id()).is_none());
+        assert_eq!(cache.all().len(), 1);
+        assert!(cache.find(&make(&cache, "b").record.key.id()).is_some());
+        cache.remove(&made).unwrap();
+        assert!(cache.find(&made.record.key.id()).is_none());
+    }
+
+    #[test]
+    fn a_second_maker_waits_for_the_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::new(dir.path());
+        let first = cache.reserve("k", || unreachable!()).unwrap();
+        let waited = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| cache.reserve("k", || waited.store(true, std::sync::atomic::Ordering::SeqCst)));
+            while !waited.load(std::sync::atomic::Ordering::SeqCst) {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            assert!(!second.is_finished());
+            drop(first);
+            second.join().unwrap().unwrap();
+        });
+    }
+}

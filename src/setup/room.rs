@@ -1,0 +1,318 @@
+//! A sandbox that is held open while steps run in it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, WaitOptions, kill_process, waitpid};
+use rustix::thread::UnshareFlags;
+
+use crate::engine::{Engine, ExecSpec, Kind as EngineKind, Sandbox, guest, plain_exit_code};
+use crate::error::{Error, Kind, Result, reason};
+use crate::plan::Plan;
+use crate::policy::environment::Environment;
+use crate::process::supervise;
+use crate::session::record::{FORMAT, Incarnation, PolicyRecord, Record, now};
+use crate::session::{SessionId, State, liveness::ProcessId};
+use crate::sys::process::{Side, exit_now, fork_into};
+use crate::sys::signal::Signals;
+
+/// How often `tick` is called while steps run.
+const TICK: Duration = Duration::from_millis(100);
+/// What is kept of the end of a step's output, for the screen.
+const TAIL: usize = 8 << 10;
+
+/// The sandbox.
+pub struct Room<'a> {
+    engine: &'a dyn Engine,
+    record: Record,
+    sandbox: Box<dyn Sandbox>,
+    signals: Signals,
+}
+
+/// One command to run in it.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// The command.
+    pub command: &'a [OsString],
+    /// Its variables.
+    pub env: &'a Environment,
+    /// User inside.
+    pub user: Option<&'a str>,
+    /// Directory inside.
+    pub workdir: &'a Path,
+    /// Where its output goes.
+    pub log: PathBuf,
+    /// Ended after this long.
+    pub limit: Option<Duration>,
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its exit code.
+    pub code: u8,
+    /// The end of its output.
+    pub tail: Vec<u8>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Told what happens while jobs run.
+pub trait Watcher {
+    /// Some time has passed.
+    fn tick(&mut self) {}
+    /// A job printed something.
+    fn output(&mut self, _job: usize, _bytes: &[u8]) {}
+    /// A job has ended.
+    fn ended(&mut self, _job: usize, _ended: &Ended) {}
+}
+
+struct Running {
+    child: Pid,
+    output: Option<OwnedFd>,
+    log: File,
+    tail: Vec<u8>,
+    started: Instant,
+    limit: Option<Duration>,
+    code: Option<u8>,
+}
+
+impl<'a> Room<'a> {
+    /// Opens it. The plan's command is replaced by one that waits.
+    pub fn open(engine: &'a dyn Engine, mut plan: Plan, log: &Path) -> Result<Self> {
+        let native = engine.record().kind == EngineKind::Native;
+        let id = SessionId::new();
+        let container = format!("cowbox-{}", id.as_str().to_lowercase());
+        let hold: &[&str] = if native { &["sleep", "infinity"] } else { &[guest::INSIDE, "hold"] };
+        plan.command = hold.iter().map(Into::into).collect();
+        plan.terminal = false;
+        plan.log = (!native).then(|| log.to_path_buf());
+        let signals = supervise::watch()?;
+        let mut init = None;
+        let sandbox = engine.start(&plan, &container, &mut |process| {
+            init = process;
+            Ok(())
+        })?;
+        let record = Record {
+            format: FORMAT,
+            id,
+            name: "setup".into(),
+            state: State::Preparing,
+            repo: plan.repo.as_path().into(),
+            created: now(),
+            engine: engine.record(),
+            encoding: crate::layer::Encoding::Userxattr,
+            command: Vec::new(),
+            policy: PolicyRecord {
+                network: Some(plan.network),
+                workdir: plan.workdir.as_path().into(),
+                ..PolicyRecord::default()
+            },
+            incarnation: Some(Incarnation {
+                container: (!native).then(|| container.clone()),
+                runner: ProcessId::current(),
+                init,
+                started: now(),
+                stamp: None,
+                head: None,
+                ended: None,
+                exit: None,
+            }),
+            history: Vec::new(),
+        };
+        let room = Self { engine, record, sandbox, signals };
+        room.wait_until_ready(&container, log)?;
+        Ok(room)
+    }
+
+    fn wait_until_ready(&self, container: &str, log: &Path) -> Result<()> {
+        for _ in 0..600 {
+            if self.engine.is_ready(container) {
+                return Ok(());
+            }
+            if let Ok(Some(_)) = waitpid(Some(self.sandbox.pid()), WaitOptions::NOHANG) {
+                let said = std::fs::read(log).unwrap_or_default();
+                let said = String::from_utf8_lossy(&said).into_owned();
+                let line = said.lines().map(str::trim).rfind(|l| !l.is_empty()).unwrap_or("it said nothing");
+                let why = crate::ui::sanitize::text(line);
+                return Err(Error::of(Kind::NotStarted, format!("the engine could not start the setup: {why}")));
+            }
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        Err(Error::of(Kind::NotStarted, "the sandbox for the setup did not become ready"))
+    }
+
+    /// Name of the container, where there is one.
+    pub fn container(&self) -> Option<&str> {
+        self.record.incarnation.as_ref().and_then(|i| i.container.as_deref())
+    }
+
+    /// Runs jobs at the same time, to the end of each.
+    pub fn run(&mut self, jobs: &[Job<'_>], watcher: &mut dyn Watcher) -> Result<Vec<Ended>> {
+        let mut running: Vec<Running> = jobs.iter().map(|job| self.begin(job)).collect::<Result<_>>()?;
+        let waited = self.wait(&mut running, watcher);
+        if waited.is_err() {
+            for job in running.iter().filter(|job| job.code.is_none()) {
+                let _ = kill_process(job.child, rustix::process::Signal::KILL);
+                let _ = waitpid(Some(job.child), WaitOptions::empty());
+            }
+        }
+        waited?;
+        let ended = |job: Running| Ended { code: job.code.unwrap_or(125), tail: job.tail, took: job.started.elapsed() };
+        Ok(running.into_iter().map(ended).collect())
+    }
+
+    /// A process of ours that serves the command: engines inherit its streams.
+    fn begin(&self, job: &Job<'_>) -> Result<Running> {
+        let failed = |e: std::io::Error| Error::new(format!("cannot run a setup step: {}", reason(&e)));
+        let log = File::options().create(true).append(true).open(&job.log).map_err(|e| Error::io("write", &job.log, e))?;
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
+        let null = File::open("/dev/null").map_err(failed)?;
+        match fork_into(UnshareFlags::empty()).map_err(failed)? {
+            Side::Child => {
+                drop(reader);
+                let streams = rustix::stdio::dup2_stdin(null.as_fd())
+                    .and_then(|()| rustix::stdio::dup2_stdout(writer.as_fd()))
+                    .and_then(|()| rustix::stdio::dup2_stderr(writer.as_fd()));
+                drop(writer);
+                exit_now(match streams {
+                    Ok(()) => i32::from(self.serve(job)),
+                    Err(_) => 125,
+                })
+            }
+            Side::Parent(child) => {
+                drop(writer);
+                let started = Instant::now();
+                Ok(Running {
+                    child,
+                    output: Some(reader),
+                    log,
+                    tail: Vec::new(),
+                    started,
+                    limit: job.limit,
+                    code: None,
+                })
+            }
+        }
+    }
+
+    fn serve(&self, job: &Job<'_>) -> u8 {
+        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
+        let spec = ExecSpec {
+            command: job.command,
+            env: job.env,
+            user: job.user,
+            workdir: Some(job.workdir),
+            terminal: false,
+        };
+        let go = || -> Result<u8> {
+            let mut sandbox = self.engine.exec(&self.record, &spec)?;
+            Ok(supervise::wait(sandbox.as_mut(), &self.signals, None)?.code)
+        };
+        go().unwrap_or_else(|error| {
+            let _ = writeln!(std::io::stderr(), "cowbox: error: {}", error.message());
+            error.exit_code()
+        })
+    }
+
+    fn wait(&mut self, running: &mut [Running], watcher: &mut dyn Watcher) -> Result<()> {
+        while running.iter().any(|job| job.code.is_none()) {
+            let readable = self.pause(running)?;
+            for (number, job) in running.iter_mut().enumerate() {
+                if readable.contains(&number) {
+                    job.pump(number, watcher)?;
+                }
+                job.check(number, watcher)?;
+            }
+            while let Ok(Some(arrived)) = self.signals.next() {
+                if matches!(arrived.signal, Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT) {
+                    return Err(Error::of(Kind::Interrupted, "interrupted; the environment is not prepared"));
+                }
+            }
+            watcher.tick();
+        }
+        Ok(())
+    }
+
+    /// Waits for output, a signal, or a moment; which jobs have output.
+    fn pause(&self, running: &[Running]) -> Result<Vec<usize>> {
+        let open: Vec<(usize, &OwnedFd)> =
+            running.iter().enumerate().filter_map(|(n, job)| Some((n, job.output.as_ref()?))).collect();
+        let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        fds.extend(open.iter().map(|(_, fd)| PollFd::new(*fd, PollFlags::IN)));
+        let time = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
+        match poll(&mut fds, Some(&time)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(Error::new(format!("cannot wait for the setup: {}", reason(&e.into())))),
+        }
+        let ready = open.iter().zip(&fds[1..]).filter(|(_, fd)| !fd.revents().is_empty());
+        Ok(ready.map(|((number, _), _)| *number).collect())
+    }
+
+    /// Ends the sandbox and everything in it.
+    pub fn close(mut self) {
+        self.sandbox.kill();
+        for _ in 0..100 {
+            match waitpid(Some(self.sandbox.pid()), WaitOptions::NOHANG) {
+                Ok(None) => std::thread::sleep(Duration::from_millis(20)),
+                Ok(Some((_, status))) => {
+                    let _ = self.sandbox.exit_code(status);
+                    return;
+                }
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+impl Running {
+    fn pump(&mut self, number: usize, watcher: &mut dyn Watcher) -> Result<()> {
+        let Some(fd) = &self.output else { return Ok(()) };
+        let mut buffer = [0u8; 64 << 10];
+        match rustix::io::read(fd, &mut buffer) {
+            Ok(0) | Err(_) => self.output = None,
+            Ok(count) => {
+                let bytes = &buffer[..count];
+                self.log.write_all(bytes).map_err(|e| Error::new(format!("cannot write a log: {}", reason(&e))))?;
+                self.tail.extend_from_slice(bytes);
+                let extra = self.tail.len().saturating_sub(TAIL);
+                self.tail.drain(..extra);
+                watcher.output(number, bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends it when its time is up, and notices its end.
+    fn check(&mut self, number: usize, watcher: &mut dyn Watcher) -> Result<()> {
+        if self.code.is_some() {
+            return Ok(());
+        }
+        if self.limit.is_some_and(|limit| self.started.elapsed() > limit) {
+            let _ = kill_process(self.child, rustix::process::Signal::KILL);
+        }
+        if let Ok(Some((_, status))) = waitpid(Some(self.child), WaitOptions::NOHANG) {
+            // What it wrote last; a process that it left behind may hold the pipe open for ever.
+            if let Some(fd) = &self.output {
+                let _ = rustix::io::ioctl_fionbio(fd, true);
+                let mut rest = Vec::new();
+                let _ = File::from(fd.try_clone().map_err(|e| Error::new(reason(&e)))?).read_to_end(&mut rest);
+                self.log.write_all(&rest).map_err(|e| Error::new(format!("cannot write a log: {}", reason(&e))))?;
+                self.tail.extend_from_slice(&rest);
+                watcher.output(number, &rest);
+                self.output = None;
+            }
+            self.code = Some(plain_exit_code(status));
+            let ended = Ended { code: plain_exit_code(status), tail: self.tail.clone(), took: self.started.elapsed() };
+            watcher.ended(number, &ended);
+        }
+        Ok(())
+    }
+}
