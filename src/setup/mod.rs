@@ -6,5 +6,7 @@
 pub mod cache;
 pub mod files;
 pub mod key;
+pub mod make;
 pub mod plan;
+pub mod progress;
 pub mod room;

@@ -61,6 +61,36 @@ impl Ui {
         self.line(&format!("{label} {text}"));
     }
 
+    /// Shows a line that somebody else wrote; the caller has escaped it.
+    pub fn quote(&self, text: &str) {
+        self.line(&format!("  | {text}"));
+    }
+
+    /// Whether a line can be written over and over: stderr is a terminal that can, and nobody asked for quiet.
+    pub fn is_live(&self) -> bool {
+        let able = std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
+        able && !self.quiet && self.verbose == 0 && io::stderr().is_terminal()
+    }
+
+    /// Writes a line that the next one takes the place of.
+    pub fn live(&self, text: &str) {
+        let width = rustix::termios::tcgetwinsize(io::stderr()).map_or(80, |size| usize::from(size.ws_col).max(20));
+        let text: String = format!("{NAME}{text}").chars().take(width - 1).collect();
+        let _ = write!(io::stderr().lock(), "\r\x1b[2K{text}");
+    }
+
+    /// Takes it away.
+    pub fn clear_live(&self) {
+        if self.is_live() {
+            let _ = write!(io::stderr().lock(), "\r\x1b[2K");
+        }
+    }
+
+    /// Whether `-v` was given.
+    pub fn is_verbose(&self) -> bool {
+        self.verbose > 0
+    }
+
     /// Prints a failure and its next steps.
     pub fn error(&self, error: &Error) {
         let label = self.paint("31", "error:");

@@ -33,6 +33,25 @@ pub fn line(input: &[u8]) -> String {
     input.split(|b| *b == b'\t').map(bytes).collect::<Vec<_>>().join("\t")
 }
 
+/// What a program printed, line by line: colours are taken out, a carriage return ends a line too, the rest is
+/// escaped.
+pub fn output(input: &[u8]) -> Vec<String> {
+    let mut plain = Vec::with_capacity(input.len());
+    let mut rest = input;
+    while let Some((first, more)) = rest.split_first() {
+        rest = more;
+        if let (0x1b, Some((b'[', more))) = (*first, more.split_first()) {
+            // Parameters, then one letter.
+            let end = more.iter().position(|b| (0x40..0x7f).contains(b)).map_or(more.len(), |at| at + 1);
+            rest = &more[end..];
+        } else {
+            plain.push(*first);
+        }
+    }
+    let lines = plain.split(|b| matches!(b, b'\n' | b'\r')).map(line);
+    lines.filter(|text| !text.trim().is_empty()).collect()
+}
+
 /// Escapes what a terminal could act upon in a JSON document; it stays the same document.
 pub fn json(document: &str) -> String {
     let mut out = String::with_capacity(document.len());

@@ -1,0 +1,208 @@
+//! Making an environment: the steps of a plan, once, in a sandbox of their own.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::plan::{Hook, Step, StepCommand};
+use super::progress::{Progress, short};
+use super::quote;
+use super::room::{Ended, Job, Room};
+use crate::error::{Error, Kind, Result, show};
+use crate::policy::environment::Environment;
+use crate::ui::{Ui, sanitize};
+
+/// How long a question to the sandbox may take.
+const QUESTION: Duration = Duration::from_secs(10);
+
+/// Runs steps in a room.
+pub struct Maker<'a> {
+    /// Where it talks.
+    pub ui: &'a Ui,
+    /// User inside.
+    pub user: Option<&'a str>,
+    /// Variables of every step.
+    pub env: &'a Environment,
+    /// Where the repo's root stands inside.
+    pub mount: &'a Path,
+    /// Where steps start.
+    pub folder: &'a Path,
+    /// Where logs go, one a step.
+    pub logs: &'a Path,
+}
+
+impl Maker<'_> {
+    /// Runs them in order, those of one group together. What fails ends it.
+    pub fn run(&self, room: &mut Room<'_>, steps: &[&Step]) -> Result<()> {
+        let missing = self.missing(room, steps)?;
+        let steps: Vec<&Step> = steps.iter().copied().filter(|step| !self.is_left_out(step, &missing)).collect();
+        let groups: Vec<&[&Step]> = steps
+            .chunk_by(|a, b| a.parallel_group.is_some() && a.hook == b.hook && a.parallel_group == b.parallel_group)
+            .collect();
+        for (number, group) in groups.iter().enumerate() {
+            let place = format!("{}/{}", number + 1, groups.len());
+            self.run_group(room, group, &place, number + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Programs that steps need and that are not there: one question for all.
+    fn missing(&self, room: &mut Room<'_>, steps: &[&Step]) -> Result<BTreeSet<String>> {
+        let needed: BTreeSet<String> = steps.iter().filter_map(|step| step.needs.clone()).collect();
+        if needed.is_empty() {
+            return Ok(needed);
+        }
+        let words: Vec<String> = needed.iter().map(|program| quote::quote(program)).collect();
+        let script = format!("for p in {}; do command -v \"$p\" >/dev/null && echo \"$p\"; done; :", words.join(" "));
+        let here = self.ask(room, &script)?;
+        let here: BTreeSet<&str> = here.lines().collect();
+        Ok(needed.iter().filter(|program| !here.contains(program.as_str())).cloned().collect())
+    }
+
+    /// What a short script prints inside.
+    pub fn ask(&self, room: &mut Room<'_>, script: &str) -> Result<String> {
+        let command = argv(&StepCommand::Shell(script.to_owned()));
+        let log = self.logs.join("questions.log");
+        let job = Job {
+            command: &command,
+            env: self.env,
+            user: self.user,
+            workdir: self.mount,
+            log,
+            limit: Some(QUESTION),
+        };
+        let ended = room.run(&[job], &mut Silent)?;
+        let answer = ended.first().map(|ended| String::from_utf8_lossy(&ended.tail).into_owned());
+        Ok(answer.unwrap_or_default())
+    }
+
+    fn is_left_out(&self, step: &Step, missing: &BTreeSet<String>) -> bool {
+        let Some(program) = step.needs.as_ref().filter(|program| missing.contains(*program)) else { return false };
+        if step.hook != Hook::Verify {
+            let (origin, program) = (sanitize::text(&step.origin), sanitize::text(program));
+            self.ui.warn(&format!("setup for {origin} is left out: there is no `{program}` in the sandbox"));
+        }
+        true
+    }
+
+    fn run_group(&self, room: &mut Room<'_>, group: &[&Step], place: &str, number: usize) -> Result<()> {
+        let mut left: Vec<(&Step, usize)> = group.iter().map(|step| (*step, 0)).collect();
+        // Each round is one way to do it: the strict one first, then what the step has to fall back to.
+        while !left.is_empty() {
+            let names = left.iter().map(|(step, way)| name(step, *way)).collect();
+            let mut progress = Progress::new(self.ui, names, place.to_owned());
+            let ended = self.round(room, &left, number, &mut progress)?;
+            let failed: Vec<(&Step, usize, &Ended)> = left
+                .iter()
+                .zip(&ended)
+                .filter(|(_, ended)| ended.code != 0)
+                .map(|((step, way), ended)| (*step, *way, ended))
+                .collect();
+            if failed.is_empty() {
+                progress.done();
+                return Ok(());
+            }
+            left = Vec::new();
+            for (step, way, ended) in failed {
+                if way >= step.fallbacks.len() {
+                    progress.failed(ended);
+                    return Err(self.failure(step, way, ended, number));
+                }
+                self.ui.clear_live();
+                let (was, next) = (name(step, way), name(step, way + 1));
+                self.ui.warn(&format!("`{was}` failed with {}; trying `{next}`", ended.code));
+                left.push((step, way + 1));
+            }
+        }
+        Ok(())
+    }
+
+    fn round(
+        &self,
+        room: &mut Room<'_>,
+        left: &[(&Step, usize)],
+        number: usize,
+        progress: &mut Progress<'_>,
+    ) -> Result<Vec<Ended>> {
+        let commands: Vec<Vec<OsString>> = left.iter().map(|(step, way)| argv(way_of(step, *way))).collect();
+        let envs: Vec<Environment> = left.iter().map(|(step, _)| self.env_of(step)).collect();
+        let dirs: Vec<PathBuf> = left.iter().map(|(step, _)| self.dir_of(step)).collect();
+        let jobs = left.iter().enumerate().map(|(n, (step, _))| Job {
+            command: &commands[n],
+            env: &envs[n],
+            user: self.user,
+            workdir: &dirs[n],
+            log: self.log_of(step, number),
+            limit: None,
+        });
+        room.run(&jobs.collect::<Vec<_>>(), progress)
+    }
+
+    fn env_of(&self, step: &Step) -> Environment {
+        let mut env = self.env.clone();
+        step.env.iter().for_each(|(name, value)| env.set(name, value));
+        env
+    }
+
+    fn dir_of(&self, step: &Step) -> PathBuf {
+        step.dir.as_ref().map_or_else(|| self.folder.to_path_buf(), |dir| self.mount.join(dir))
+    }
+
+    /// `02-install-node.log`
+    fn log_of(&self, step: &Step, number: usize) -> PathBuf {
+        let hook = format!("{:?}", step.hook).to_lowercase();
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let name: String = step.name.iter().flat_map(|name| name.chars()).map(plain).take(40).collect();
+        let name = if name.is_empty() { hook } else { format!("{hook}-{name}") };
+        self.logs.join(format!("{number:02}-{name}.log"))
+    }
+
+    fn failure(&self, step: &Step, way: usize, ended: &Ended, number: usize) -> Error {
+        let what = name(step, way);
+        let why = match ended.code {
+            126 => "cannot be executed in the sandbox".to_owned(),
+            127 => "was not found in the sandbox, or something that it calls".to_owned(),
+            code => format!("failed with exit code {code}"),
+        };
+        let took = short(ended.took);
+        let origin = sanitize::text(&step.origin);
+        Error::of(Kind::NotStarted, format!("setup step `{what}` of {origin} {why} after {took}"))
+            .hint(format!("its whole output is in {}", show(&self.log_of(step, number))))
+            .hint("`--setup none` runs without it, `--setup COMMAND` with another")
+    }
+}
+
+/// A step asked for nothing to be shown.
+struct Silent;
+
+impl super::room::Watcher for Silent {}
+
+fn way_of(step: &Step, way: usize) -> &StepCommand {
+    way.checked_sub(1).and_then(|fallback| step.fallbacks.get(fallback)).unwrap_or(&step.command)
+}
+
+/// What a step is called: its command, in one line.
+fn name(step: &Step, way: usize) -> String {
+    let text = match way_of(step, way) {
+        StepCommand::Shell(text) => text.clone(),
+        StepCommand::Argv(words) => words.join(" "),
+    };
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let short: String = line.chars().take(60).collect();
+    let more = if short.len() < text.trim().len() { " …" } else { "" };
+    format!("{}{more}", sanitize::text(&short))
+}
+
+/// A command as it is executed.
+pub fn argv(command: &StepCommand) -> Vec<OsString> {
+    match command {
+        StepCommand::Shell(text) => ["/bin/sh", "-c", text].map(Into::into).to_vec(),
+        StepCommand::Argv(words) => words.iter().map(Into::into).collect(),
+    }
+}
+
+/// How long something took so far, in milliseconds.
+pub fn millis_since(start: Instant) -> u64 {
+    start.elapsed().as_millis().try_into().unwrap_or(u64::MAX)
+}
