@@ -4,9 +4,14 @@
 //! carried out once; what it left is an image and a layer, found again by a key (`cache`).
 
 pub mod cache;
+pub mod conventions;
+pub mod detect;
 pub mod files;
 pub mod key;
 pub mod make;
+pub mod pins;
 pub mod plan;
 pub mod progress;
+pub mod project;
+pub mod quote;
 pub mod room;
