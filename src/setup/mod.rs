@@ -6,6 +6,7 @@
 pub mod cache;
 pub mod conventions;
 pub mod detect;
+pub mod devcontainer;
 pub mod files;
 pub mod key;
 pub mod make;

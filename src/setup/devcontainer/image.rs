@@ -1,0 +1,148 @@
+//! `image` and `build`: what the container is made from.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::args::take_apart;
+use super::config::{Build, Config};
+use super::ledger::{CONFIG, Host, Ledger};
+use super::paths;
+use super::substitute::Values;
+use crate::error::{Error, Result, show};
+use crate::setup::plan::{BuildRequest, ImageRequest};
+use crate::ui::sanitize;
+
+/// Options of `build` without a value.
+const SWITCHES: &[&str] = &[
+    "--no-cache",
+    "--pull",
+    "--quiet",
+    "-q",
+    "--squash",
+    "--squash-all",
+    "--compress",
+    "--rm",
+    "--force-rm",
+    "--layers",
+    "--load",
+    "--push",
+    "--no-hosts",
+    "--stdin",
+    "--tls-verify",
+    "--disable-content-trust",
+];
+
+/// Which image, and which files of the repo decide about it.
+pub(super) fn decide(
+    config: &Config,
+    host: &Host<'_>,
+    values: &Values<'_>,
+    ledger: &mut Ledger<'_>,
+) -> Result<(ImageRequest, Vec<PathBuf>)> {
+    if let Some(dockerfile) = &config.build.dockerfile {
+        if config.image.is_some() {
+            ledger.ignore(CONFIG, "image", "`build` says what to use");
+        }
+        let (build, inputs) = build(dockerfile, config, host, values, ledger)?;
+        return Ok((ImageRequest::Build(build), inputs));
+    }
+    let Some(image) = &config.image else {
+        if config.compose.is_none() && config.build != Build::default() {
+            return Err(Error::new("`build` does not say which `dockerfile`"));
+        }
+        return Ok((ImageRequest::Default, Vec::new()));
+    };
+    if config.build != Build::default() {
+        ledger.ignore(CONFIG, "build", "it has no `dockerfile`, and `image` says what to use");
+    }
+    let image = values.text(image)?;
+    check_name(&image)?;
+    Ok((ImageRequest::Named(image), Vec::new()))
+}
+
+/// No option of an engine, and no path of the host in the spelling of one.
+fn check_name(image: &str) -> Result<()> {
+    let odd = |c: char| !(c.is_ascii_alphanumeric() || "._-:/@+".contains(c));
+    if image.is_empty() || image.starts_with(['-', '/', '.']) || image.contains(odd) || image.contains(":/") {
+        return Err(Error::new(format!("`image` is not the name of an image: `{}`", sanitize::text(image))));
+    }
+    Ok(())
+}
+
+fn build(
+    dockerfile: &str,
+    config: &Config,
+    host: &Host<'_>,
+    values: &Values<'_>,
+    ledger: &mut Ledger<'_>,
+) -> Result<(BuildRequest, Vec<PathBuf>)> {
+    let base = config.path.parent().unwrap_or(Path::new(""));
+    let locate = |key: &str, raw: &str| -> Result<PathBuf> {
+        let text = values.text(raw)?;
+        paths::beneath(host.files.root(), base, &text).ok_or_else(|| {
+            Error::new(format!("`{key}` leads out of the repo: `{}`", sanitize::text(&text)))
+                .hint("only files of the repo are used: move it there, or name an image")
+        })
+    };
+    let dockerfile = locate("build.dockerfile", dockerfile)?;
+    if !host.files.has(&dockerfile) {
+        return Err(Error::new(format!("`build.dockerfile`: there is no file {} in the repo", show(&dockerfile))));
+    }
+    let context = match &config.build.context {
+        Some(context) => locate("build.context", context)?,
+        None => dockerfile.parent().map(Path::to_path_buf).unwrap_or_default(),
+    };
+    if !host.files.has_dir(&context) {
+        return Err(Error::new(format!("`build.context`: there is no directory {} in the repo", show(&context))));
+    }
+    let mut own_ignore = dockerfile.clone().into_os_string();
+    own_ignore.push(".dockerignore");
+    let ignores = [PathBuf::from(own_ignore), context.join(".dockerignore"), context.join(".containerignore")];
+    let mut inputs = vec![dockerfile.clone()];
+    inputs.extend(ignores.into_iter().filter(|path| host.files.has(path)));
+
+    let mut request = BuildRequest { dockerfile, context, ..BuildRequest::default() };
+    request.target = config.build.target.as_ref().map(|target| values.text(target)).transpose()?;
+    for (name, raw) in &config.build.args {
+        let value = values.traced(raw)?;
+        let key = format!("build.args.{}", sanitize::text(name));
+        let asked = Value::String(raw.clone());
+        if !value.from_host || ledger.ask(CONFIG, &key, "puts a variable of the host into the image", &asked) {
+            request.args.insert(name.clone(), value.text);
+        }
+    }
+    for (place, raw) in config.build.cache_from.iter().enumerate() {
+        let (text, key) = (values.text(raw)?, format!("build.cacheFrom[{place}]"));
+        let asked = Value::String(values.shown(raw)?);
+        // The long form names directories of the host.
+        if check_name(&text).is_ok() || ledger.ask(CONFIG, &key, "is not the name of an image", &asked) {
+            request.cache_from.push(text);
+        }
+    }
+    for argument in take_apart("build.options", &config.build.options, SWITCHES, values)? {
+        let key = format!("build.options[{}]", argument.place);
+        if argument.flag.is_none() {
+            ledger.ignore(CONFIG, &key, "not an option: it would take the place of the context");
+        } else if ledger.ask(CONFIG, &key, "can reach the host while building", &Value::String(argument.shown.clone()))
+        {
+            request.options.push(argument.word());
+        }
+    }
+    Ok((request, inputs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_images_are_names() {
+        for good in ["ubuntu", "docker.io/library/x:1.2-y", "localhost:5000/a_b/c@sha256:00ff"] {
+            assert!(check_name(good).is_ok(), "{good}");
+        }
+        for bad in ["", "-v", "--privileged", "a b", "oci:/etc", "dir:/", "docker://x", "/etc", "./x", "a\nb", "é"] {
+            assert!(check_name(bad).is_err(), "{bad}");
+        }
+    }
+}
