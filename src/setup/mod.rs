@@ -4,9 +4,11 @@
 //! carried out once; what it left is an image and a layer, found again by a key (`cache`).
 
 pub mod cache;
+pub mod compose;
 pub mod conventions;
 pub mod detect;
 pub mod devcontainer;
+pub mod features;
 pub mod files;
 pub mod key;
 pub mod make;

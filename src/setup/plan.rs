@@ -264,8 +264,8 @@ pub struct FeatureInstall {
     pub dir: PathBuf,
     /// Options as variables.
     pub options: BTreeMap<String, String>,
-    /// `containerEnv` of the feature: `ENV` before its installation.
-    pub env: BTreeMap<String, String>,
+    /// `containerEnv` of the feature, in the order of its file: `ENV` before its installation.
+    pub env: Vec<(String, String)>,
 }
 
 /// A service beside the sandbox.
@@ -277,8 +277,12 @@ pub struct Service {
     pub image: Option<String>,
     /// Or how to build it.
     pub build: Option<BuildRequest>,
+    /// What replaces the entrypoint of its image.
+    pub entrypoint: Option<Vec<String>>,
     /// Its command.
     pub command: Option<Vec<String>>,
+    /// Directory to start in.
+    pub working_dir: Option<String>,
     /// Its variables.
     pub env: BTreeMap<String, String>,
     /// User.
