@@ -38,6 +38,11 @@ impl RepoFiles {
         Ok(openat2(&self.root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)?)
     }
 
+    /// A directory, opened: for who has to go through it. An error if it is none, or not in the repo.
+    pub fn open_dir(&self, path: impl AsRef<Path>) -> io::Result<OwnedFd> {
+        self.open_beneath(path.as_ref(), OFlags::RDONLY | OFlags::DIRECTORY)
+    }
+
     /// The content of a regular file; `None` if there is none. Too large a file is an error.
     pub fn read(&self, path: impl AsRef<Path>) -> io::Result<Option<Vec<u8>>> {
         let fd = match self.open_beneath(path.as_ref(), OFlags::RDONLY | OFlags::NONBLOCK) {
@@ -85,7 +90,7 @@ impl RepoFiles {
 
     /// Names in a directory, sorted, at most `limit`; empty if there is none.
     pub fn list(&self, path: impl AsRef<Path>, limit: usize) -> Vec<OsString> {
-        let Ok(fd) = self.open_beneath(path.as_ref(), OFlags::RDONLY | OFlags::DIRECTORY) else { return Vec::new() };
+        let Ok(fd) = self.open_dir(path) else { return Vec::new() };
         let Ok(dir) = Dir::new(fd) else { return Vec::new() };
         let names = dir.flatten().map(|entry| OsString::from_vec(entry.file_name().to_bytes().to_vec()));
         let mut names: Vec<OsString> = names.filter(|name| name != "." && name != "..").take(limit).collect();

@@ -3,6 +3,7 @@
 //! One source is chosen and becomes one [`plan::SetupPlan`], which says what will be done and why. It is
 //! carried out once; what it left is an image and a layer, found again by a key (`cache`).
 
+pub mod build;
 pub mod cache;
 pub mod compose;
 pub mod conventions;
@@ -10,6 +11,7 @@ pub mod detect;
 pub mod devcontainer;
 pub mod features;
 pub mod files;
+pub mod images;
 pub mod key;
 pub mod make;
 pub mod pins;
