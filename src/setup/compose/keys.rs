@@ -131,13 +131,14 @@ impl<'a> Judge<'a> {
 
     /// Whether the user agreed; else it is refused.
     pub(super) fn asks(&mut self, key: &str, why: &str, what: &str) -> bool {
+        // Not bound to a place in a list: that may change.
+        let consent = format!("{}.{}: {what}", self.prefix, key.split('[').next().unwrap_or(key));
         let key = format!("{}.{key}", self.prefix);
         let shown = sanitize::text(what);
         if shown != what {
             self.ignored.push(Ignored { key, reason: "it has characters that cannot be shown".to_owned() });
             return false;
         }
-        let consent = format!("{key}: {what}");
         if (self.allowed)(&consent) {
             return true;
         }

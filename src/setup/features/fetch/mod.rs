@@ -80,6 +80,9 @@ impl HostFetch {
         if let Some(want) = id.required_digest().filter(|want| *want != digest) {
             return Err(unavailable(id, &format!("the registry gave {digest} for {want}")));
         }
+        if self.store.has(&digest) {
+            return Ok(digest);
+        }
         let manifest = Manifest::parse(&content).map_err(failed)?;
         let layer = self.store.scratch()?;
         let blob = tool.layer(&resource, &digest, &manifest.layer, layer.path()).map_err(failed)?;

@@ -137,6 +137,7 @@ fn ask(program: &Path, args: &[OsString], time: Duration) -> Result<Vec<u8>> {
 /// Of a log line, its message.
 fn plain(line: &str) -> String {
     let message = line.split_once("msg=\"").map_or(line, |(_, rest)| rest.trim_end_matches('"'));
+    let message = message.replace("\\\"", "\"");
     let message = message.trim().trim_start_matches("Error: ");
     sanitize::text(&message.chars().take(300).collect::<String>())
 }
@@ -175,9 +176,8 @@ mod tests {
 
     #[test]
     fn what_a_tool_says_is_one_plain_line() {
-        let said =
-            "time=\"2024-05-01T10:00:00Z\" level=fatal msg=\"pinging container registry r.example: no such host\"";
-        assert_eq!(plain(said), "pinging container registry r.example: no such host");
+        let said = "time=\"2024-05-01T10:00:00Z\" level=fatal msg=\"pinging r.example: Get \\\"https://r.example/v2/\\\": no such host\"";
+        assert_eq!(plain(said), "pinging r.example: Get \"https://r.example/v2/\": no such host");
         assert_eq!(
             plain("Error: failed to fetch: r.example/a:1: not found"),
             "failed to fetch: r.example/a:1: not found"
