@@ -25,6 +25,8 @@ pub struct Plan {
     pub command: Vec<OsString>,
     /// Its variables.
     pub env: Environment,
+    /// Names of those that `--env` gave: they are the command's alone.
+    pub given: Vec<OsString>,
     /// Network.
     pub network: Network,
     /// Limits.

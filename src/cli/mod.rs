@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-pub use run::{EngineChoice, MountArg, NetworkArg, OnExit, RunArgs};
+pub use run::{EngineChoice, MountArg, NetworkArg, OnExit, RunArgs, SetupArgs};
 
 use crate::error::Kind;
 

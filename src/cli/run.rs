@@ -28,6 +28,9 @@ pub struct RunArgs {
     /// Image for podman and docker
     #[arg(long, value_name = "REF", env = "COWBOX_IMAGE")]
     pub image: Option<String>,
+    /// How the environment is prepared.
+    #[command(flatten)]
+    pub setup: SetupArgs,
     /// Name of the session
     #[arg(long, conflicts_with = "resume")]
     pub name: Option<String>,
@@ -76,6 +79,23 @@ pub struct RunArgs {
     /// The command and its arguments; left out, a shell
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
+}
+
+/// How the environment is prepared
+#[derive(Args, Clone, Debug, Default)]
+pub struct SetupArgs {
+    /// Prepare the environment: by what the repository says (auto), not at all (none), or by a command
+    #[arg(long, value_name = "auto|none|COMMAND", env = "COWBOX_SETUP")]
+    pub setup: Option<String>,
+    /// Build the image from this file
+    #[arg(long, value_name = "FILE", conflicts_with = "image")]
+    pub containerfile: Option<PathBuf>,
+    /// Which devcontainer, where there are several: a folder of .devcontainer, or a file
+    #[arg(long, value_name = "NAME")]
+    pub config: Option<String>,
+    /// Set a variable for the setup alone, or pass one on by its name
+    #[arg(long, value_name = "KEY[=VALUE]")]
+    pub setup_env: Vec<OsString>,
 }
 
 /// `--engine`

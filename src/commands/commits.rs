@@ -9,7 +9,7 @@ use rustix::process::{Resource, Rlimit, WaitOptions, setrlimit, waitpid};
 use rustix::thread::UnshareFlags;
 
 use super::context::Context;
-use super::{launch, run};
+use super::run;
 use crate::apply::commits::{PackRequest, Request, import};
 use crate::cli::{self, Verb};
 use crate::engine::{Engine, Kind as EngineKind};
@@ -84,7 +84,7 @@ fn pack(context: &Context<'_>, session: &Session, request: &PackRequest, out: &m
 fn inside(plan: &Plan, engine: &dyn Engine, session: &Session) -> u8 {
     let go = || -> Result<u8> {
         let signals = supervise::watch()?;
-        launch::make_layers(plan)?;
+        crate::layer::create::of_plan(plan)?;
         let container = format!("cowbox-{}-pack", session.record.id.as_str().to_lowercase());
         let mut sandbox = engine.start(plan, &container, &mut |_| Ok(()))?;
         Ok(supervise::wait(sandbox.as_mut(), &signals, None)?.code)

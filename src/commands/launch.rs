@@ -144,7 +144,7 @@ impl Launch<'_> {
         };
         let is_new = matches!(place, Place::New(_));
         plan.session_dir = place.dir().to_path_buf();
-        make_layers(&plan)?;
+        create::of_plan(&plan)?;
         let name = place.name().unwrap_or(&self.name).to_owned();
         let id = plan.session_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let container = format!("cowbox-{}", id.to_lowercase());
@@ -311,24 +311,6 @@ fn forget(mut session: Session, is_new: bool) {
     } else if session.record.advance(State::Stopped).is_ok() {
         let _ = session.save();
     }
-}
-
-/// The directories of every overlay, and a config that git needs in the gitdir's.
-pub fn make_layers(plan: &Plan) -> Result<()> {
-    let overlays = plan.overlays();
-    for overlay in &overlays {
-        create::layers(overlay)?;
-    }
-    let config = plan.gitdir.as_ref().and_then(|git| git.config.as_ref());
-    if let (Some(config), Some(overlay)) = (config, overlays.get(1)) {
-        // In a resumed session this place is the sandbox's own: nothing there is followed or replaced.
-        let path = overlay.upper.join("config");
-        match File::options().write(true).create_new(true).open(&path) {
-            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-            opened => opened.and_then(|mut file| file.write_all(config)).map_err(|e| Error::io("write", &path, e))?,
-        }
-    }
-    Ok(())
 }
 
 /// What the engine said before it gave up.

@@ -143,6 +143,7 @@ fn plan(args: &RunArgs, settings: &RunSettings, repo: &Repo, engine: &dyn Engine
     Ok(Plan {
         repo: repo.root.clone(),
         setup_layer: None,
+        given: given_names(&args.env),
         home_layer: None,
         workdir: args.workdir.as_ref().map_or(here, |dir| workspace.join(dir)),
         command: args.command.clone(),
@@ -192,6 +193,7 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
         gitdir: git_mount(&repo, &workspace)?,
         repo: repo.root,
         setup_layer: None,
+        given: given_names(&args.env),
         home_layer: None,
         workdir: args.workdir.as_ref().map_or_else(|| policy.workdir.0.clone(), |dir| workspace.join(dir)),
         command: args.command.clone(),
@@ -210,6 +212,17 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
         private_dirs: Vec::new(),
         workspace,
     })
+}
+
+/// The names in `--env KEY[=VALUE]`.
+fn given_names(given: &[std::ffi::OsString]) -> Vec<std::ffi::OsString> {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    let name = |entry: &std::ffi::OsString| {
+        let bytes = entry.as_bytes();
+        let end = bytes.iter().position(|b| *b == b'=').unwrap_or(bytes.len());
+        std::ffi::OsString::from_vec(bytes[..end].to_vec())
+    };
+    given.iter().map(name).collect()
 }
 
 fn mount(arg: &crate::cli::MountArg) -> Result<Mount> {

@@ -88,6 +88,7 @@ fn plan(image: Option<String>, repo: &Path, session_dir: &Path, cache: &Path) ->
     };
     Ok(Plan {
         setup_layer: None,
+        given: Vec::new(),
         home_layer: None,
         repo: repo.to_path_buf(),
         workdir: workspace.clone(),

@@ -1,13 +1,13 @@
 //! Making the directories of an overlay.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
 use super::{Encoding, marks};
 use crate::error::{Error, Result};
-use crate::plan::Overlay;
+use crate::plan::{Overlay, Plan};
 
 /// Makes the directories of an overlay. The merged root takes its looks from the upper, so the
 /// upper gets those of the repo. One that is there already has them, or what the command made of them.
@@ -25,6 +25,24 @@ pub fn layers(overlay: &Overlay) -> Result<()> {
     if is_new {
         let top = overlay.lowers.first().unwrap_or(&overlay.upper);
         take_looks(top, &overlay.upper).map_err(|e| Error::io("prepare", &overlay.upper, e))?;
+    }
+    Ok(())
+}
+
+/// The directories of every overlay, and a config that git needs in the gitdir's.
+pub fn of_plan(plan: &Plan) -> Result<()> {
+    let overlays = plan.overlays();
+    for overlay in &overlays {
+        layers(overlay)?;
+    }
+    let config = plan.gitdir.as_ref().and_then(|git| git.config.as_ref());
+    if let (Some(config), Some(overlay)) = (config, overlays.get(1)) {
+        // In a resumed session this place is the sandbox's own: nothing there is followed or replaced.
+        let path = overlay.upper.join("config");
+        match File::options().write(true).create_new(true).open(&path) {
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            opened => opened.and_then(|mut file| file.write_all(config)).map_err(|e| Error::io("write", &path, e))?,
+        }
     }
     Ok(())
 }

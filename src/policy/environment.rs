@@ -59,6 +59,18 @@ impl Environment {
         self.0.insert(name.into(), value.into());
     }
 
+    /// Takes one away.
+    pub fn remove(&mut self, name: &str) {
+        self.0.remove(OsStr::new(name));
+    }
+
+    /// The same less some.
+    pub fn without<'a>(&self, names: impl Iterator<Item = &'a OsString>) -> Self {
+        let mut left = self.clone();
+        names.for_each(|name| drop(left.0.remove(name)));
+        left
+    }
+
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.0.get(OsStr::new(name)).map(OsString::as_os_str)

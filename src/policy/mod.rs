@@ -1,8 +1,10 @@
 //! What the sandbox may see, reach and use.
 
+pub mod certificates;
 pub mod environment;
 pub mod limits;
 pub mod mounts;
+pub mod trust;
 
 use serde::{Deserialize, Serialize};
 

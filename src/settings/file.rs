@@ -17,6 +17,19 @@ pub struct Config {
     pub engine: Option<EngineChoice>,
     /// `image = "debian:12"`
     pub image: Option<String>,
+    /// `containerfile = "/home/u/Containerfile"`
+    pub containerfile: Option<PathBuf>,
+    /// `base-image = "debian:12"`: what our own images start from.
+    #[serde(rename = "base-image")]
+    pub base_image: Option<String>,
+    /// `feature-registry = "…"`: what short names of features stand for.
+    #[serde(rename = "feature-registry")]
+    pub feature_registry: Option<String>,
+    /// `setup = "make deps"`, `"none"` or `"auto"`
+    pub setup: Option<String>,
+    /// `setup-env = ["NPM_TOKEN"]`: variables for the setup alone.
+    #[serde(rename = "setup-env")]
+    pub setup_env: Vec<String>,
     /// `network = "none"`
     pub network: Option<NetworkArg>,
     /// `on-exit = "keep"`

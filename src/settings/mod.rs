@@ -2,6 +2,7 @@
 
 mod file;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -88,6 +89,33 @@ fn absolute(path: PathBuf) -> Result<PathBuf> {
     Ok(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
 }
 
+/// Who says how to get ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SetupSetting {
+    /// The repo: its own files tell.
+    Auto,
+    /// Nobody: nothing is to be done.
+    None,
+    /// The user, with a command.
+    Command {
+        /// For a shell, in the repo's root.
+        command: String,
+        /// By flag, not by configuration.
+        from_flag: bool,
+    },
+}
+
+impl SetupSetting {
+    fn new(flag: Option<&str>, config: Option<&str>) -> Self {
+        let word = flag.or(config).map(str::trim);
+        match word {
+            None | Some("auto" | "") => SetupSetting::Auto,
+            Some("none") => SetupSetting::None,
+            Some(command) => SetupSetting::Command { command: command.to_owned(), from_flag: flag.is_some() },
+        }
+    }
+}
+
 /// What `run` goes by.
 #[derive(Clone, Debug)]
 pub struct RunSettings {
@@ -95,6 +123,18 @@ pub struct RunSettings {
     pub engine: Setting<EngineChoice>,
     /// Image, if one is configured.
     pub image: Option<String>,
+    /// A Containerfile to build the image from.
+    pub containerfile: Option<PathBuf>,
+    /// What our own images start from.
+    pub base_image: Option<String>,
+    /// The registry that short names of features stand for.
+    pub feature_registry: Option<String>,
+    /// Who says how to get ready.
+    pub setup: SetupSetting,
+    /// Variables for the setup alone, as `--env` writes them.
+    pub setup_env: Vec<OsString>,
+    /// Which devcontainer, where there are several.
+    pub devcontainer: Option<String>,
     /// Network.
     pub network: Setting<Network>,
     /// What to do at the end; `None`: by whether there is a terminal.
@@ -118,9 +158,17 @@ impl RunSettings {
         }
         let mut masked = config.native.mask.unwrap_or_else(secrets::default_list);
         masked.extend(config.native.mask_more);
+        let mut setup_env: Vec<OsString> = config.setup_env.iter().map(OsString::from).collect();
+        setup_env.extend(args.setup.setup_env.iter().cloned());
         Ok(Self {
             engine,
             image,
+            containerfile: args.setup.containerfile.clone().or(config.containerfile),
+            base_image: config.base_image,
+            feature_registry: config.feature_registry,
+            setup: SetupSetting::new(args.setup.setup.as_deref(), config.setup.as_deref()),
+            setup_env,
+            devcontainer: args.setup.config.clone(),
             network: Setting {
                 value: match network.value {
                     NetworkArg::None => Network::None,

@@ -1,7 +1,6 @@
 //! Prepared environments on disk, found again by their key.
 //!
-//! `prepared/<key>/` holds `record.json`, `layer/` (what preparing wrote into the repo), `home/` (into the home,
-//! native only) and `logs/`. It is made under another name and renamed when it is complete: what is there under
+//! `prepared/<key>/` holds `record.json`, `layer/` (what preparing wrote into the repo) and `logs/`. It is made under another name and renamed when it is complete: what is there under
 //! its key is whole. Nothing of it is ever shown writable to a sandbox again.
 
 use std::collections::BTreeMap;
@@ -37,6 +36,8 @@ pub struct Record {
     pub image: Option<String>,
     /// Variables for commands: what a shell of the user's and the configuration say.
     pub env: BTreeMap<String, String>,
+    /// The layer over the home (native).
+    pub home: Option<BytePath>,
     /// Files of the repo that preparing changed, with what they were: they hide later ones.
     pub covers: Vec<Covered>,
     /// Milliseconds since 1970.
@@ -68,11 +69,6 @@ impl Prepared {
     /// The layer over the repo; `None` if preparing wrote nothing there.
     pub fn layer(&self) -> Option<PathBuf> {
         Some(self.dir.join("layer")).filter(|dir| dir.is_dir())
-    }
-
-    /// The layer over the home.
-    pub fn home(&self) -> Option<PathBuf> {
-        Some(self.dir.join("home")).filter(|dir| dir.is_dir())
     }
 
     /// Its directory.
@@ -190,6 +186,7 @@ pub fn record(key: Key, repo: &Path, engine: Kind, image: Option<String>) -> Rec
         engine,
         image,
         env: BTreeMap::new(),
+        home: None,
         covers: Vec::new(),
         made: crate::session::record::now(),
         took: 0,
@@ -218,7 +215,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::new(dir.path());
         let made = make(&cache, "a");
-        assert!(cache.find(&made.record.key.id()).is_some_and(|p| p.layer().is_some() && p.home().is_none()));
+        assert!(cache.find(&made.record.key.id()).is_some_and(|p| p.layer().is_some()));
         // Cut off in the middle: neither found nor in the way.
         let mut key = Key::new();
         key.add("name", b"b");

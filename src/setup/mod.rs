@@ -5,18 +5,25 @@
 
 pub mod build;
 pub mod cache;
+pub mod choose;
 pub mod compose;
 pub mod conventions;
 pub mod detect;
 pub mod devcontainer;
 pub mod features;
 pub mod files;
+pub mod image;
 pub mod images;
 pub mod key;
+pub mod layer;
 pub mod make;
+pub mod packages;
 pub mod pins;
 pub mod plan;
+pub mod probe;
 pub mod progress;
 pub mod project;
 pub mod quote;
+pub mod ready;
 pub mod room;
+pub mod start;

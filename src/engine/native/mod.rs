@@ -31,7 +31,7 @@ use crate::policy::Network;
 use crate::session::Record;
 use crate::ui::Ui;
 
-pub use home::{orphans as orphaned_home_layers, remove_layer as remove_home_layer};
+pub use home::{layer as home_layer, orphans as orphaned_home_layers, remove_layer as remove_home_layer};
 
 /// The built-in engine.
 #[derive(Debug)]

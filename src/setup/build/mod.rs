@@ -18,6 +18,7 @@ use crate::engine::Kind;
 use crate::engine::client::Client;
 use crate::error::{Error, Result, reason, show};
 use crate::policy::Network;
+use crate::setup::features::{BuildContext, ContextSource};
 use crate::setup::files::RepoFiles;
 use crate::setup::images::Recipe;
 use crate::setup::plan::BuildRequest;
@@ -108,6 +109,40 @@ impl Builder<'_> {
         }
         command.args(&request.options).arg(context);
         self.run(command, &what, progress)
+    }
+
+    /// Builds what features need, under the name `tag`.
+    pub fn context(
+        &self,
+        files: &RepoFiles,
+        context: &BuildContext,
+        tag: &str,
+        progress: &mut dyn Progress,
+    ) -> Result<()> {
+        progress.begin("features", 1, 1);
+        let dir = self.scratch_dir()?;
+        let root = dir.path().join("context");
+        fs::create_dir_all(&root).map_err(|e| Error::io("create", &root, e))?;
+        for (path, source) in &context.files {
+            let target = root.join(path);
+            match source {
+                ContextSource::Text(text) => fs::write(&target, text).map_err(|e| Error::io("write", &target, e))?,
+                ContextSource::Dir(from) => {
+                    let request = BuildRequest { context: from.clone(), ..BuildRequest::default() };
+                    if from.is_absolute() {
+                        let fetched = RepoFiles::open(from).map_err(|e| Error::io("read", from, e))?;
+                        context::copy(&fetched, &BuildRequest::default(), &target)?;
+                    } else {
+                        context::copy(files, &request, &target)?;
+                    }
+                }
+            }
+        }
+        let file = dir.path().join("Containerfile");
+        fs::write(&file, &context.text).map_err(|e| Error::io("write", &file, e))?;
+        let mut command = self.command(tag, &file);
+        command.arg(&root);
+        self.run(command, "the image with its features", progress)
     }
 
     /// Our images that are here: one call, whatever the length of the chain.

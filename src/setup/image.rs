@@ -1,0 +1,304 @@
+//! The image that an environment starts from: found, pulled or built.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::build::{self, Builder};
+use super::choose::Choice;
+use super::devcontainer::{self, Host, Origin, Part};
+use super::features::fetch::HostFetch;
+use super::features::{self, ContextSource, Users};
+use super::files::RepoFiles;
+use super::images;
+use super::plan::{BuildRequest, ImageRequest};
+use crate::engine::image::{ImageFacts, pull};
+use crate::engine::{Engine, client::Client};
+use crate::error::{Error, Result, show};
+use crate::policy::{Network, certificates};
+use crate::settings::RunSettings;
+use crate::sys::signal::Signals;
+use crate::ui::Ui;
+
+/// Everything that finding an image needs.
+pub struct Finder<'a> {
+    /// The engine.
+    pub engine: &'a dyn Engine,
+    /// Its client.
+    pub client: &'a Client,
+    /// What the user set.
+    pub settings: &'a RunSettings,
+    /// The repo.
+    pub files: &'a RepoFiles,
+    /// cowbox's cache.
+    pub cache: &'a Path,
+    /// What a build may reach.
+    pub network: Network,
+    /// Build again what is there.
+    pub rebuild: bool,
+    /// Where it talks.
+    pub ui: &'a Ui,
+}
+
+/// An image that is here.
+#[derive(Debug)]
+pub struct Found {
+    /// Its name.
+    pub name: String,
+    /// What it says.
+    pub facts: ImageFacts,
+}
+
+impl Finder<'_> {
+    /// Finds the image of a choice; what image and features say completes its plan.
+    pub fn find(&self, choice: &mut Choice, host: &Host<'_>) -> Result<Found> {
+        let base = self.base(choice)?;
+        let label = base.facts.devcontainer.as_deref().filter(|_| choice.devcontainer.is_some());
+        let label = label.map(devcontainer::parse_label).unwrap_or_default();
+        let resolved = self.features(choice)?;
+        let of_features = resolved.features.iter().map(|feature| Part {
+            origin: Origin::Feature(feature.install.id.clone()),
+            metadata: feature.metadata.contribution(&feature.install.id).into(),
+        });
+        let parts: Vec<Part> = label.parts.into_iter().chain(of_features).collect();
+        choice.complete(&parts, host)?;
+        choice.plan.notices.extend(label.notice);
+        choice.plan.notices.extend(resolved.notices);
+        choice.plan.inputs.extend(resolved.inputs);
+        choice.plan.features = resolved.features.into_iter().map(|feature| feature.install).collect();
+        if choice.plan.features.is_empty() { Ok(base) } else { self.with_features(&base, choice) }
+    }
+
+    fn base(&self, choice: &mut Choice) -> Result<Found> {
+        if let Some(name) = &self.settings.image {
+            return self.named(name);
+        }
+        if let Some(file) = &self.settings.containerfile {
+            return self.own_file(file);
+        }
+        match choice.plan.image.clone() {
+            ImageRequest::Named(name) => self.named(&name),
+            ImageRequest::Build(request) => self.built(&request),
+            ImageRequest::Default => self.ours(choice),
+        }
+    }
+
+    fn named(&self, name: &str) -> Result<Found> {
+        if self.engine.image_facts(name)?.is_none() {
+            pull(self.client, name, self.ui)?;
+        }
+        self.here(name)
+    }
+
+    fn here(&self, name: &str) -> Result<Found> {
+        let missing = || Error::new(format!("the image {} went away again", crate::ui::sanitize::text(name)));
+        let facts = self.engine.image_facts(name)?.ok_or_else(missing)?;
+        Ok(Found { name: name.to_owned(), facts })
+    }
+
+    /// One of ours, for what the repo needs.
+    fn ours(&self, choice: &mut Choice) -> Result<Found> {
+        let ca = certificates::additions();
+        let recipe =
+            images::recipe(&choice.plan.runtimes, self.settings.base_image.as_deref(), Some(&ca).map(Vec::as_slice))?;
+        choice.plan.notices.extend(recipe.notices.iter().cloned());
+        if self.rebuild || self.engine.image_facts(recipe.image())?.is_none() {
+            let log = self.log("images")?;
+            let mut lines = Lines::new(self.ui)?;
+            self.builder(&log).chain(&recipe, &mut lines).map_err(|e| {
+                e.with_kind(crate::error::Kind::NotStarted)
+                    .hint("name an image that is here with `--image`, or run without one: `--engine native`")
+            })?;
+        }
+        self.here(recipe.image())
+    }
+
+    /// A Dockerfile of the repo.
+    fn built(&self, request: &BuildRequest) -> Result<Found> {
+        let tag = self.tag_of(self.files, request)?;
+        if self.rebuild || self.engine.image_facts(&tag)?.is_none() {
+            let log = self.log("images")?;
+            self.builder(&log).request(self.files, request, &tag, &mut Lines::new(self.ui)?)?;
+        }
+        self.here(&tag)
+    }
+
+    /// A file that the user named; its directory is the context.
+    fn own_file(&self, file: &Path) -> Result<Found> {
+        let real = file.canonicalize().map_err(|e| Error::io("read", file, e))?;
+        let dir = real.parent().unwrap_or(Path::new("/"));
+        let files = RepoFiles::open(dir).map_err(|e| Error::io("read", dir, e))?;
+        let name = real.file_name().map(PathBuf::from).unwrap_or_default();
+        let request = BuildRequest { dockerfile: name, ..BuildRequest::default() };
+        let tag = self.tag_of(&files, &request)?;
+        if self.rebuild || self.engine.image_facts(&tag)?.is_none() {
+            let log = self.log("images")?;
+            self.builder(&log).request(&files, &request, &tag, &mut Lines::new(self.ui)?)?;
+        }
+        self.here(&tag)
+    }
+
+    /// A name by what decides the build, as far as that can be told without reading the whole context.
+    fn tag_of(&self, files: &RepoFiles, request: &BuildRequest) -> Result<String> {
+        let mut hash = Sha256::new();
+        let mut add = |part: &[u8]| {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        };
+        let read = |path: &Path| files.read(path).map_err(|e| Error::io("read", path, e));
+        let text = read(&request.dockerfile)?
+            .ok_or_else(|| Error::new(format!("there is no {}", show(&request.dockerfile))))?;
+        add(files.root().as_os_str().as_encoded_bytes());
+        add(&text);
+        add(&serde_json::to_vec(request).unwrap_or_default());
+        add(&read(&request.context.join(".dockerignore"))?.unwrap_or_default());
+        for source in copied(&String::from_utf8_lossy(&text)) {
+            let path = request.context.join(source.trim_start_matches('/'));
+            add(&read(&path)?.unwrap_or_default());
+        }
+        let hash: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Ok(format!("localhost/cowbox/build:{hash}"))
+    }
+
+    fn features(&self, choice: &Choice) -> Result<features::Resolved> {
+        let Some(devcontainer) = choice.devcontainer.as_ref().filter(|d| !d.features.is_empty()) else {
+            return Ok(features::Resolved::default());
+        };
+        let request = features::Request {
+            config_file: choice.plan.config_file.as_deref().unwrap_or(Path::new("")),
+            workspace: &choice.project(),
+            features: &devcontainer.features,
+            override_order: &devcontainer.override_order,
+            default_registry: self.settings.feature_registry.as_deref(),
+        };
+        let offline = self.network == Network::None;
+        features::resolve(&request, self.files, &HostFetch::new(self.cache.join("features"), offline, self.rebuild))
+    }
+
+    fn with_features(&self, base: &Found, choice: &Choice) -> Result<Found> {
+        let plan = &choice.plan;
+        let container = plan.container_user.clone().unwrap_or_else(|| base.facts.user.clone());
+        let users = Users {
+            image: base.facts.user.clone(),
+            remote: plan.remote_user.clone().unwrap_or_else(|| container.clone()),
+            container,
+        };
+        let context = features::containerfile(&base.name, &plan.features, &users)?;
+        let mut hash = Sha256::new();
+        hash.update(base.facts.id.as_bytes());
+        hash.update(context.text.as_bytes());
+        for (path, source) in &context.files {
+            hash.update(path.as_os_str().as_encoded_bytes());
+            match source {
+                ContextSource::Text(text) => hash.update(text.as_bytes()),
+                ContextSource::Dir(dir) => hash.update(dir.as_os_str().as_encoded_bytes()),
+            }
+        }
+        for input in &plan.inputs {
+            hash.update(self.files.read(input).map_err(|e| Error::io("read", input, e))?.unwrap_or_default());
+        }
+        let hash: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let tag = format!("localhost/cowbox/features:{hash}");
+        if self.rebuild || self.engine.image_facts(&tag)?.is_none() {
+            let log = self.log("images")?;
+            self.builder(&log).context(self.files, &context, &tag, &mut Lines::new(self.ui)?)?;
+        }
+        self.here(&tag)
+    }
+
+    fn builder<'b>(&'b self, log: &'b Path) -> Builder<'b> {
+        Builder {
+            client: self.client,
+            kind: self.engine.record().kind,
+            network: self.network,
+            scratch: self.cache,
+            log,
+        }
+    }
+
+    fn log(&self, name: &str) -> Result<PathBuf> {
+        let dir = self.cache.join("logs");
+        fs::create_dir_all(&dir).map_err(|e| Error::io("create", &dir, e))?;
+        let path = dir.join(format!("{name}.log"));
+        let _ = fs::remove_file(&path);
+        Ok(path)
+    }
+}
+
+/// Sources of COPY and ADD that stand there as plain names: those that are files are part of the tag.
+fn copied(dockerfile: &str) -> Vec<String> {
+    let mut sources = Vec::new();
+    for line in dockerfile.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let instruction = words.next().unwrap_or_default().to_ascii_uppercase();
+        if instruction == "COPY" || instruction == "ADD" {
+            let rest: Vec<&str> = words.filter(|word| !word.starts_with("--")).collect();
+            sources.extend(rest.iter().rev().skip(1).map(|word| word.trim_matches(['[', ']', '"', ',']).to_owned()));
+        }
+    }
+    sources
+}
+
+/// Shows a build: its images, and every line of the engine's with `-v`.
+struct Lines<'a> {
+    ui: &'a Ui,
+    signals: Signals,
+    what: String,
+    started: std::time::Instant,
+    shown: Option<u64>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(ui: &'a Ui) -> Result<Self> {
+        let signals = crate::process::supervise::watch()?;
+        Ok(Self { ui, signals, what: String::new(), started: std::time::Instant::now(), shown: None })
+    }
+}
+
+impl build::Progress for Lines<'_> {
+    fn begin(&mut self, what: &str, number: usize, of: usize) {
+        self.what = format!("building the image for {what} ({number}/{of})");
+        self.started = std::time::Instant::now();
+        self.ui.clear_live();
+        self.ui.say(&self.what);
+    }
+
+    fn line(&mut self, line: &str) {
+        if self.ui.is_verbose() {
+            self.ui.quote(line);
+        }
+    }
+
+    fn go_on(&mut self) -> bool {
+        use nix::sys::signal::Signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+        let seconds = self.started.elapsed().as_secs();
+        if self.ui.is_live() && self.shown != Some(seconds) {
+            self.shown = Some(seconds);
+            self.ui.live(&format!("{} · {}", self.what, super::progress::short(self.started.elapsed())));
+        }
+        while let Ok(Some(arrived)) = self.signals.next() {
+            if matches!(arrived.signal, SIGINT | SIGTERM | SIGHUP | SIGQUIT) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Drop for Lines<'_> {
+    fn drop(&mut self) {
+        self.ui.clear_live();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_dockerfile_copies_is_told_by_its_words() {
+        let text = "FROM x\nCOPY --chown=1:1 a.txt b/c.sh /dst/\nadd [\"d e\", \"/f\"]\nRUN COPY no\n";
+        assert_eq!(copied(text), ["b/c.sh", "a.txt", "e", "d"]);
+    }
+}

@@ -1,0 +1,63 @@
+//! The layer that preparing wrote over the repo, once it is finished.
+
+use std::fs;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::cache::Covered;
+use super::files::RepoFiles;
+use crate::changes::ChangeKind;
+use crate::changes::base::Base;
+use crate::changes::classify::Classifier;
+use crate::changes::read::{Layers, Reading, read};
+use crate::changes::Class;
+use crate::error::{Error, Result, reason, show};
+use crate::layer::Encoding;
+use crate::layer::entry::Kind;
+
+/// Takes out of the layer what is as in the repo, and tells which of the repo's files it hides: when one of those
+/// changes, the layer is out of date.
+pub fn finish(layer: &Path, repo: &Path) -> Result<Vec<Covered>> {
+    let reading = look(layer, repo)?;
+    for seen in reading.seen.iter().filter(|seen| seen.same) {
+        let is_file = seen.host.is_some_and(|host| host.meta.kind != Kind::Dir) && seen.session.is_some();
+        let changed = reading.set.changes.iter().any(|change| change.path == seen.path);
+        if is_file && !changed {
+            let path = layer.join(&seen.path);
+            fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
+        }
+    }
+    let files = RepoFiles::open(repo).map_err(|e| Error::io("read", repo, e))?;
+    let classifier = Classifier::new(repo);
+    let hides = |kind: ChangeKind| !matches!(kind, ChangeKind::Added);
+    let mut covers = Vec::new();
+    for change in reading.set.changes.iter().filter(|change| hides(change.kind)) {
+        let path = change.from.as_ref().unwrap_or(&change.path);
+        if change.old.is_none_or(|old| old.kind == Kind::Dir) {
+            continue;
+        }
+        let tracked = classifier.classify(path, false)? == Class::Tracked;
+        covers.push(Covered { path: path.as_path().into(), tracked, hash: hash(&files, path)? });
+    }
+    Ok(covers)
+}
+
+/// What the layer changes.
+pub fn look(layer: &Path, repo: &Path) -> Result<Reading> {
+    let layers = Layers::simple(layer.to_path_buf(), Encoding::Userxattr, repo.to_path_buf());
+    // Nothing on the host is newer than this: there is nobody to be in conflict with.
+    let base = Base::load(Path::new("/nonexistent"), Some(i64::MAX)).map_err(|e| Error::io("read", layer, e))?;
+    read(&layers, &base)
+        .map_err(|e| Error::new(format!("cannot read {} of the setup layer: {}", show(&e.path), reason(&e.source))))
+}
+
+/// A file that the layer hides and that is not as it was.
+pub fn outdated<'a>(covers: &'a [Covered], files: &RepoFiles) -> Option<&'a Covered> {
+    covers.iter().find(|covered| hash(files, &covered.path.0).map_or(true, |now| now != covered.hash))
+}
+
+fn hash(files: &RepoFiles, path: &Path) -> Result<String> {
+    let content = files.read(path).map_err(|e| Error::io("read", path, e))?;
+    Ok(content.map_or_else(|| "missing".to_owned(), |c| Sha256::digest(c).iter().map(|b| format!("{b:02x}")).collect()))
+}

@@ -1,0 +1,95 @@
+//! Downloads of package managers, kept for the next time that the same repo is prepared.
+//!
+//! One directory a repo: what runs during a setup may write anything there, and must not reach other repos.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::detect::{CachePlace, PackageCache};
+use super::make::Maker;
+use super::quote;
+use super::room::Room;
+use crate::error::{Error, Result};
+use crate::plan::Mount;
+use crate::policy::environment::Environment;
+use crate::policy::mounts::Access;
+
+/// Where it is mounted while steps run.
+const INSIDE: &str = "/.cowbox/packages";
+
+/// The downloads of one repo.
+#[derive(Debug)]
+pub struct Packages {
+    dir: PathBuf,
+    caches: Vec<PackageCache>,
+}
+
+impl Packages {
+    /// Those of a repo; native uses the user's own ones, copy-on-write.
+    pub fn new(cache: &Path, repo: &Path, caches: &[PackageCache], native: bool) -> Result<Self> {
+        let hash = Sha256::digest(repo.as_os_str().as_encoded_bytes());
+        let name: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let dir = cache.join("packages").join(name);
+        let caches = if native { Vec::new() } else { caches.to_vec() };
+        for cache in &caches {
+            let dir = dir.join(cache.tool);
+            std::fs::create_dir_all(&dir).map_err(|e| Error::io("create", &dir, e))?;
+        }
+        Ok(Self { dir, caches })
+    }
+
+    /// How it gets inside.
+    pub fn mount(&self) -> Option<Mount> {
+        let mount = Mount { source: self.dir.clone(), target: INSIDE.into(), access: Access::Rw };
+        (!self.caches.is_empty()).then_some(mount)
+    }
+
+    /// Tells the tools.
+    pub fn add_to(&self, env: &mut Environment) {
+        for cache in &self.caches {
+            if let CachePlace::Variable(name) = cache.place {
+                env.set(name, format!("{INSIDE}/{}", cache.tool));
+            }
+            cache.env.iter().for_each(|(name, value)| env.set(*name, *value));
+        }
+    }
+
+    /// What the command needs to know too.
+    pub fn variables(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
+    /// Brings back what tools use in place.
+    pub fn restore(&self, maker: &Maker<'_>, room: &mut Room<'_>) -> Result<()> {
+        self.copy(maker, room, |kept, place| format!("mkdir -p {place} && cp -a {kept}/. {place}/"))
+    }
+
+    /// Keeps it for the next time.
+    pub fn save(&self, maker: &Maker<'_>, room: &mut Room<'_>) -> Result<()> {
+        self.copy(maker, room, |kept, place| format!("mkdir -p {kept} && cp -a {place}/. {kept}/"))
+    }
+
+    fn copy(&self, maker: &Maker<'_>, room: &mut Room<'_>, how: impl Fn(&str, &str) -> String) -> Result<()> {
+        let mut script = String::new();
+        for cache in &self.caches {
+            let CachePlace::Store { variable, home, parts, .. } = cache.place else { continue };
+            let place = match variable {
+                Some(name) => format!("${{{name}:-$HOME/{home}}}"),
+                None => format!("$HOME/{home}"),
+            };
+            let parts: &[&str] = if parts.is_empty() { &["."] } else { parts };
+            for part in parts {
+                let kept = quote::quote(&format!("{INSIDE}/{}/{part}", cache.tool));
+                let place = format!("\"{place}/{part}\"");
+                script.push_str(&format!("{{ {} ; }} 2>/dev/null || :\n", how(&kept, &place)));
+            }
+        }
+        if script.is_empty() {
+            return Ok(());
+        }
+        // Only a convenience: without it everything is fetched again.
+        maker.ask(room, &script).map(drop)
+    }
+}

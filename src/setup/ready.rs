@@ -1,0 +1,286 @@
+//! From a plan to an environment that is ready: found in the cache, or made.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::cache::{self, Cache, Making, Prepared};
+use super::choose::Choice;
+use super::devcontainer::substitute_container_env;
+use super::files::RepoFiles;
+use super::image::Found;
+use super::key::Key;
+use super::make::{Maker, millis_since};
+use super::packages::Packages;
+use super::plan::{EnvProbe, SetupPlan, Step};
+use super::room::Room;
+use super::{layer, probe};
+use crate::engine::{Engine, Kind as EngineKind, native};
+use crate::error::{Error, Kind, Result, show};
+use crate::plan::Plan;
+use crate::policy::environment::Environment;
+use crate::ui::{Ui, sanitize};
+
+/// Everything that preparing needs.
+pub struct Preparer<'a> {
+    /// The engine.
+    pub engine: &'a dyn Engine,
+    /// cowbox's cache.
+    pub cache: &'a Path,
+    /// The repo.
+    pub files: &'a RepoFiles,
+    /// What to do.
+    pub choice: &'a Choice,
+    /// The image to start from.
+    pub image: Option<&'a Found>,
+    /// The sandbox of the command that is to run later.
+    pub plan: &'a Plan,
+    /// Variables for the setup alone.
+    pub env: &'a Environment,
+    /// Make it again, whatever is there.
+    pub rebuild: bool,
+    /// Where it talks.
+    pub ui: &'a Ui,
+}
+
+impl Preparer<'_> {
+    fn setup(&self) -> &SetupPlan {
+        &self.choice.plan
+    }
+
+    fn once(&self) -> Vec<&Step> {
+        self.setup().steps.iter().filter(|step| !step.hook.is_per_start()).collect()
+    }
+
+    /// Whether there is anything to do before the command.
+    pub fn is_needed(&self) -> bool {
+        !self.once().is_empty() || (self.setup().user_env_probe != EnvProbe::None && self.image.is_some())
+    }
+
+    /// What the result depends on.
+    pub fn key(&self) -> Result<Key> {
+        let setup = self.setup();
+        let mut key = Key::new();
+        let json = |value: serde_json::Value| value.to_string().into_bytes();
+        let record = self.engine.record();
+        key.add("the engine", format!("{} {}", record.kind, record.rootless).as_bytes());
+        match self.image {
+            Some(image) => key.add("the image", image.facts.id.as_bytes()),
+            None => key.add("the system", &fs::read("/etc/os-release").unwrap_or_default()),
+        }
+        key.add("the user", self.plan.user.as_deref().unwrap_or_default().as_bytes());
+        key.add("the place of the repository", self.plan.workspace.as_os_str().as_encoded_bytes());
+        key.add("the network", format!("{:?}", self.plan.network).as_bytes());
+        key.add("the steps", &json(serde_json::to_value(self.once()).unwrap_or_default()));
+        let variables = serde_json::json!([setup.env, setup.remote_env, setup.user_env_probe, self.env.names()]);
+        key.add("the variables", &json(variables));
+        for input in &setup.inputs {
+            key.add_file(self.files, input).map_err(|e| Error::io("read", input, e))?;
+        }
+        Ok(key)
+    }
+
+    /// The one that is there, if it is still good; else why it is not.
+    pub fn find(&self, key: &Key) -> Result<Prepared, Option<String>> {
+        let cache = Cache::new(self.cache);
+        let Some(found) = cache.find(&key.id()) else {
+            let before = cache.latest_of(self.files.root(), self.engine.record().kind);
+            return Err(before.map(|before| key.changed_since(&before.record.key).join(", ")));
+        };
+        if let Some(covered) = layer::outdated(&found.record.covers, self.files) {
+            return Err(Some(format!("{} changed, which the setup changes too", show(&covered.path.0))));
+        }
+        let image = found.record.image.as_deref().map(|name| self.engine.image_facts(name));
+        if matches!(image, Some(Ok(None) | Err(_))) {
+            return Err(Some("its image is gone".to_owned()));
+        }
+        if found.record.home.as_ref().is_some_and(|home| !home.0.is_dir()) {
+            return Err(Some("its layer over the home is gone".to_owned()));
+        }
+        Ok(found)
+    }
+
+    /// Has it ready; `None` if there is nothing to prepare.
+    pub fn ready(&self) -> Result<Option<Prepared>> {
+        if !self.is_needed() {
+            return Ok(None);
+        }
+        let key = self.key()?;
+        let why = match self.find(&key) {
+            Ok(found) if !self.rebuild => {
+                found.touch();
+                return Ok(Some(found));
+            }
+            Ok(_) => Some("you asked for it".to_owned()),
+            Err(why) => why,
+        };
+        if let Some(headline) = self.choice.headline() {
+            self.ui.say(&headline);
+        }
+        if let Some(why) = why.filter(|why| !why.is_empty()) {
+            self.ui.say(&format!("preparing again: {why}"));
+        }
+        let cache = Cache::new(self.cache);
+        let waiting = || self.ui.say("another cowbox is preparing the same; waiting for it");
+        let making = cache.reserve(&key.id(), waiting)?;
+        match self.find(&key) {
+            // Somebody else has just made it.
+            Ok(found) if !self.rebuild => Ok(Some(found)),
+            _ => self.make(making, key).map(Some),
+        }
+    }
+
+    fn make(&self, making: Making, key: Key) -> Result<Prepared> {
+        let started = Instant::now();
+        let native = self.engine.record().kind == EngineKind::Native;
+        let logs = making.dir.join("logs");
+        let packages = Packages::new(self.cache, self.files.root(), &self.choice.caches, native)?;
+        let plan = self.sandbox(&making.dir, &packages);
+        crate::layer::create::of_plan(&plan)?;
+        let mut env = self.step_env(&plan);
+        packages.add_to(&mut env);
+        let mut room = Room::open(self.engine, plan.clone(), &logs.join("engine.log"))
+            .map_err(|e| e.with_kind(Kind::NotStarted))?;
+        let maker = Maker {
+            ui: self.ui,
+            user: plan.user.as_deref().filter(|_| !native),
+            env: &env,
+            mount: &plan.workspace,
+            folder: &plan.workdir,
+            logs: &logs,
+        };
+        let tag = (!native).then(|| format!("localhost/cowbox/prepared:{}", key.id()));
+        let made = self.carry_out(&maker, &mut room, &packages, tag.as_deref());
+        room.close();
+        let variables = made?;
+        let mut record = cache::record(key, self.files.root(), self.engine.record().kind, tag);
+        record.env = variables;
+        record.env.extend(packages.variables());
+        self.keep(&making.dir, &mut record)?;
+        record.took = millis_since(started);
+        let prepared = making.finish(record)?;
+        self.tell(&prepared);
+        Ok(prepared)
+    }
+
+    /// The sandbox that the steps run in.
+    fn sandbox(&self, dir: &Path, packages: &Packages) -> Plan {
+        let mut plan = self.plan.clone();
+        plan.session_dir = dir.to_path_buf();
+        // Complete before it counts, and synced then.
+        plan.ephemeral = true;
+        plan.image = self.image.map(|image| image.name.clone());
+        // What goes in here ends up in the image.
+        plan.env = Environment::default();
+        self.setup().env.iter().for_each(|(name, value)| plan.env.set(name, value));
+        if let Some(home) = self.plan.env.get("HOME") {
+            plan.env.set("HOME", home);
+        }
+        plan.mounts.extend(packages.mount());
+        plan
+    }
+
+    /// Variables of every step.
+    fn step_env(&self, plan: &Plan) -> Environment {
+        let mut env = self.plan.env.without(self.plan.given.iter());
+        self.setup().env.iter().for_each(|(name, value)| env.set(name, value));
+        for (name, value) in self.remote_env(plan) {
+            match value {
+                Some(value) => env.set(name, value),
+                None => env.remove(&name),
+            }
+        }
+        self.env.iter().for_each(|(name, value)| env.set(name, value));
+        env.set("CI", "1");
+        env
+    }
+
+    /// `remoteEnv`, with what the container's own variables say put in.
+    pub fn remote_env(&self, plan: &Plan) -> Vec<(String, Option<String>)> {
+        let of_image = self.image.iter().flat_map(|image| &image.facts.env).filter_map(|pair| pair.split_once('='));
+        let mut known: std::collections::BTreeMap<String, String> =
+            of_image.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let text = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
+        known.extend(plan.env.iter().map(|(name, value)| (text(name), text(value))));
+        let done = |value: &String| substitute_container_env(value, &known);
+        self.setup().remote_env.iter().map(|(name, value)| (name.clone(), value.as_ref().map(done))).collect()
+    }
+
+    /// Steps, then what the user's shell says, then the image.
+    fn carry_out(
+        &self,
+        maker: &Maker<'_>,
+        room: &mut Room<'_>,
+        packages: &Packages,
+        tag: Option<&str>,
+    ) -> Result<std::collections::BTreeMap<String, String>> {
+        packages.restore(maker, room)?;
+        maker.run(room, &self.once())?;
+        let mut variables = std::collections::BTreeMap::new();
+        if self.image.is_some() {
+            let kind = self.setup().user_env_probe;
+            match probe::ask(room, kind, maker.user, maker.env, maker.folder, maker.logs)? {
+                Some(found) => {
+                    // What was only for the setup must not come back with the command.
+                    let own: Vec<String> = self.env.names();
+                    variables = found.into_iter().filter(|(name, _)| !own.contains(name)).collect();
+                    variables.retain(|name, _| maker.env.get(name).is_none() || name == "PATH");
+                }
+                None => self.ui.warn("the user's shell did not tell its variables in time; they are left out"),
+            }
+        }
+        packages.save(maker, room)?;
+        if let (Some(tag), Some(client), Some(container)) = (tag, self.engine.client(), room.container()) {
+            client
+                .capture_slowly(&["commit", "--pause=false", container, tag])
+                .map_err(|e| e.context("cannot keep what was prepared as an image"))?;
+        }
+        Ok(variables)
+    }
+
+    /// What the steps left on disk, put where it belongs.
+    fn keep(&self, dir: &Path, record: &mut cache::Record) -> Result<()> {
+        if self.engine.record().kind == EngineKind::Docker {
+            self.engine.reclaim(dir)?;
+        }
+        let upper = dir.join("upper");
+        let layer = dir.join("layer");
+        fs::rename(&upper, &layer).map_err(|e| Error::io("keep", &upper, e))?;
+        for part in ["work", "links", "hooks"] {
+            let path = dir.join(part);
+            crate::layer::remove::tree(&path).map_err(|e| Error::io("remove", &path, e))?;
+        }
+        record.covers = layer::finish(&layer, self.files.root())?;
+        if let Some(home) = native::home_layer(dir).filter(|_| self.engine.record().kind == EngineKind::Native) {
+            record.home = Some(self.keep_home(&home, dir)?.as_path().into());
+        }
+        Ok(())
+    }
+
+    /// The layer over the home cannot lie in the home itself: see `native::home`.
+    fn keep_home(&self, layer: &Path, dir: &Path) -> Result<PathBuf> {
+        let name = dir.file_name().unwrap_or_default().to_string_lossy().replace(".new", "");
+        let kept = layer.with_file_name(format!("prepared-{name}"));
+        let failed = |e: std::io::Error| Error::io("keep", layer, e);
+        crate::layer::remove::tree(&kept).map_err(failed)?;
+        fs::rename(layer.join("upper"), &kept).map_err(failed)?;
+        crate::layer::remove::tree(layer).map_err(failed)?;
+        Ok(kept)
+    }
+
+    fn tell(&self, prepared: &Prepared) {
+        let tracked: Vec<String> =
+            prepared.record.covers.iter().filter(|c| c.tracked).map(|c| show(&c.path.0)).collect();
+        if let Some(first) = tracked.first() {
+            let more = if tracked.len() > 1 { format!(" and {} more", tracked.len() - 1) } else { String::new() };
+            self.ui.say(&format!(
+                "the setup changed files that git knows: {first}{more} · `cowbox diff --setup` shows them"
+            ));
+        }
+        for notice in &self.setup().notices {
+            self.ui.say(&sanitize::text(notice));
+        }
+        let took = super::progress::short(std::time::Duration::from_millis(prepared.record.took));
+        self.ui.say(&format!("prepared in {took}; the next start is as fast as without"));
+    }
+}
