@@ -9,7 +9,7 @@ use super::config::{Build, Config};
 use super::ledger::{CONFIG, Host, Ledger};
 use super::paths;
 use super::substitute::Values;
-use crate::error::{Error, Result, show};
+use crate::error::{Error, Result};
 use crate::setup::plan::{BuildRequest, ImageRequest};
 use crate::ui::sanitize;
 
@@ -56,18 +56,18 @@ pub(super) fn decide(
     if config.build != Build::default() {
         ledger.ignore(CONFIG, "build", "it has no `dockerfile`, and `image` says what to use");
     }
-    let image = values.text(image)?;
-    check_name(&image)?;
-    Ok((ImageRequest::Named(image), Vec::new()))
+    let name = values.text(image)?;
+    if !is_name(&name) {
+        let shown = sanitize::text(&values.shown(image)?);
+        return Err(Error::new(format!("`image` is not the name of an image: `{shown}`")));
+    }
+    Ok((ImageRequest::Named(name), Vec::new()))
 }
 
 /// No option of an engine, and no path of the host in the spelling of one.
-fn check_name(image: &str) -> Result<()> {
+fn is_name(image: &str) -> bool {
     let odd = |c: char| !(c.is_ascii_alphanumeric() || "._-:/@+".contains(c));
-    if image.is_empty() || image.starts_with(['-', '/', '.']) || image.contains(odd) || image.contains(":/") {
-        return Err(Error::new(format!("`image` is not the name of an image: `{}`", sanitize::text(image))));
-    }
-    Ok(())
+    !(image.is_empty() || image.starts_with(['-', '/', '.']) || image.contains(odd) || image.contains(":/"))
 }
 
 fn build(
@@ -78,24 +78,25 @@ fn build(
     ledger: &mut Ledger<'_>,
 ) -> Result<(BuildRequest, Vec<PathBuf>)> {
     let base = config.path.parent().unwrap_or(Path::new(""));
-    let locate = |key: &str, raw: &str| -> Result<PathBuf> {
-        let text = values.text(raw)?;
-        paths::beneath(host.files.root(), base, &text).ok_or_else(|| {
-            Error::new(format!("`{key}` leads out of the repo: `{}`", sanitize::text(&text)))
+    let locate = |key: &str, raw: &str, is_dir: bool| -> Result<PathBuf> {
+        let shown = sanitize::text(&values.shown(raw)?);
+        let path = paths::beneath(host.files.root(), base, &values.text(raw)?).ok_or_else(|| {
+            Error::new(format!("`{key}` leads out of the repo: `{shown}`"))
                 .hint("only files of the repo are used: move it there, or name an image")
-        })
+        })?;
+        match is_dir {
+            true if !host.files.has_dir(&path) => {
+                Err(Error::new(format!("`{key}`: no directory `{shown}` in the repo")))
+            }
+            false if !host.files.has(&path) => Err(Error::new(format!("`{key}`: no file `{shown}` in the repo"))),
+            _ => Ok(path),
+        }
     };
-    let dockerfile = locate("build.dockerfile", dockerfile)?;
-    if !host.files.has(&dockerfile) {
-        return Err(Error::new(format!("`build.dockerfile`: there is no file {} in the repo", show(&dockerfile))));
-    }
+    let dockerfile = locate("build.dockerfile", dockerfile, false)?;
     let context = match &config.build.context {
-        Some(context) => locate("build.context", context)?,
+        Some(context) => locate("build.context", context, true)?,
         None => dockerfile.parent().map(Path::to_path_buf).unwrap_or_default(),
     };
-    if !host.files.has_dir(&context) {
-        return Err(Error::new(format!("`build.context`: there is no directory {} in the repo", show(&context))));
-    }
     let mut own_ignore = dockerfile.clone().into_os_string();
     own_ignore.push(".dockerignore");
     let ignores = [PathBuf::from(own_ignore), context.join(".dockerignore"), context.join(".containerignore")];
@@ -116,7 +117,7 @@ fn build(
         let (text, key) = (values.text(raw)?, format!("build.cacheFrom[{place}]"));
         let asked = Value::String(values.shown(raw)?);
         // The long form names directories of the host.
-        if check_name(&text).is_ok() || ledger.ask(CONFIG, &key, "is not the name of an image", &asked) {
+        if is_name(&text) || ledger.ask(CONFIG, &key, "is not the name of an image", &asked) {
             request.cache_from.push(text);
         }
     }
@@ -139,10 +140,10 @@ mod tests {
     #[test]
     fn names_of_images_are_names() {
         for good in ["ubuntu", "docker.io/library/x:1.2-y", "localhost:5000/a_b/c@sha256:00ff"] {
-            assert!(check_name(good).is_ok(), "{good}");
+            assert!(is_name(good), "{good}");
         }
         for bad in ["", "-v", "--privileged", "a b", "oci:/etc", "dir:/", "docker://x", "/etc", "./x", "a\nb", "é"] {
-            assert!(check_name(bad).is_err(), "{bad}");
+            assert!(!is_name(bad), "{bad}");
         }
     }
 }

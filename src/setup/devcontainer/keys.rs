@@ -88,19 +88,21 @@ impl Kind {
 /// One line about the keys of a config that nobody knows; none if there are none.
 pub(super) fn unknown(top: &At<'_>) -> Option<String> {
     let known: Vec<&str> = [SHARED, SETTINGS, CONFIG].concat();
-    let mut found = Vec::new();
+    let (mut found, mut more) = (Vec::new(), 0);
     for (at, known) in [(Some(top.clone()), &*known), (top.get("build"), BUILD), (top.get("hostRequirements"), HOST)] {
         let Some(at) = at else { continue };
         let Data::Map(map) = &at.node.data else { continue };
         let prefix = if at.path.is_empty() { String::new() } else { format!("{}.", at.path) };
         for (key, _) in map.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
+            if found.len() == MOST_NAMED {
+                more += 1;
+                continue;
+            }
             let meant = closest(key, known).map(|near| format!(" (`{prefix}{near}`?)")).unwrap_or_default();
             let short: String = key.chars().take(LONGEST).collect();
             found.push(format!("`{prefix}{}`{meant}", sanitize::text(&short)));
         }
     }
-    let more = found.len().saturating_sub(MOST_NAMED);
-    found.truncate(MOST_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!found.is_empty()).then(|| format!("unknown keys are ignored: {}{more}", found.join(", ")))
 }

@@ -69,6 +69,8 @@ mod tests {
             let label = parse_label(broken);
             assert!(label.parts.is_empty() && label.notice.unwrap().starts_with("all of"), "{broken}");
         }
+        let large = format!("{{}}{}", " ".repeat(LARGEST));
+        assert!(parse_label(&large).parts.is_empty() && parse_label(large.trim()).parts.len() == 1);
         let half = parse_label(r#"[1,{"init":true}]"#);
         assert!(half.parts.len() == 1 && half.notice.unwrap().starts_with("a part of"));
     }

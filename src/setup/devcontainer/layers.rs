@@ -78,12 +78,12 @@ impl<'a> Layers<'a> {
     ) -> Result<Option<String>> {
         let raw = self.snippets().rev().find_map(|snippet| get(snippet).filter(|name| !name.is_empty()));
         let name = raw.map(|raw| values.text(raw)).transpose()?.filter(|name| !name.is_empty());
-        match name {
-            Some(name) if name.starts_with('-') || name.contains(|c: char| c.is_whitespace() || c.is_control()) => {
-                Err(Error::new(format!("`{key}` is not the name of a user: `{}`", sanitize::text(&name))))
-            }
-            name => Ok(name),
+        let odd = |name: &String| name.starts_with('-') || name.contains(|c: char| c.is_whitespace() || c.is_control());
+        if name.as_ref().is_some_and(odd) {
+            let shown = values.shown(raw.unwrap_or_default())?;
+            return Err(Error::new(format!("`{key}` is not the name of a user: `{}`", sanitize::text(&shown))));
         }
+        Ok(name)
     }
 
     /// `containerEnv`: of each variable the last.

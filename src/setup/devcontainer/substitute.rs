@@ -147,12 +147,13 @@ fn tokens<E>(raw: &str, mut value: impl FnMut(&str) -> Result<Option<String>, E>
     while let Some(start) = rest.find("${") {
         let inner = &rest[start + 2..];
         // A token ends at the first brace, and does not reach over a line's end.
-        let end = inner.find(['}', '\n', '\r', '\u{2028}', '\u{2029}']).filter(|end| inner[*end..].starts_with('}'));
-        let Some(end) = end else {
-            out.push_str(&rest[..start + 2]);
-            rest = inner;
+        let Some(end) = inner.find(['}', '\n', '\r', '\u{2028}', '\u{2029}']) else { break };
+        if !inner[end..].starts_with('}') {
+            // Nor does any other that starts in this line.
+            out.push_str(&rest[..start + 2 + end]);
+            rest = &inner[end..];
             continue;
-        };
+        }
         out.push_str(&rest[..start]);
         match value(&inner[..end])? {
             Some(value) => out.push_str(&value),

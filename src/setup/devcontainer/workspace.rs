@@ -23,8 +23,7 @@ pub(super) fn decide(
 ) -> Result<Workspace> {
     let sub = project(&config.path);
     let default = Path::new(PARENT).join(host.files.root().file_name().unwrap_or_default());
-    let given =
-        config.workspace_folder.as_ref().map(|raw| absolute("workspaceFolder", &values.text(raw)?)).transpose()?;
+    let given = config.workspace_folder.as_ref().map(|raw| absolute("workspaceFolder", raw, values)).transpose()?;
     let is_compose = config.is_compose();
     let folder = match &given {
         Some(folder) => folder.clone(),
@@ -45,7 +44,7 @@ pub(super) fn decide(
         Workspace { folder: paths::below(&mount, &sub), mount }
     } else {
         let mount = RawMount::parse(raw).map_err(|what| Error::new(format!("`workspaceMount` {what}")))?;
-        let target = absolute("workspaceMount", &values.text(&mount.target)?)?;
+        let target = absolute("workspaceMount", &mount.target, values)?;
         if target == Path::new("/") {
             return Err(Error::new("`workspaceMount`: the repo cannot stand at `/`"));
         }
@@ -61,7 +60,7 @@ pub(super) fn decide(
     Ok(workspace)
 }
 
-fn absolute(key: &str, text: &str) -> Result<PathBuf> {
-    paths::inside(text)
-        .ok_or_else(|| Error::new(format!("`{key}`: `{}` is not an absolute path", sanitize::text(text))))
+fn absolute(key: &str, raw: &str, values: &Values<'_>) -> Result<PathBuf> {
+    let shown = sanitize::text(&values.shown(raw)?);
+    paths::inside(&values.text(raw)?).ok_or_else(|| Error::new(format!("`{key}`: `{shown}` is not an absolute path")))
 }

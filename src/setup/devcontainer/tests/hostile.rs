@@ -128,6 +128,28 @@ fn a_secret_that_the_user_passes_is_used_and_never_shown() {
 }
 
 #[test]
+fn no_error_shows_a_secret() {
+    let mut case = case().file(".devcontainer/D");
+    case.passed = BTreeMap::from([("TOKEN".into(), "t0ken".into())]);
+    let secret = "- ${localEnv:TOKEN}";
+    let cases = [
+        json!({ "image": secret }),
+        json!({ "remoteUser": secret }),
+        json!({ "workspaceFolder": secret }),
+        json!({ "workspaceMount": format!("target={secret}") }),
+        json!({ "runArgs": ["--${localEnv:TOKEN}"] }),
+        json!({ "build": { "dockerfile": "${localEnv:TOKEN}" } }),
+        json!({ "build": { "dockerfile": "/${localEnv:TOKEN}" } }),
+        json!({ "build": { "dockerfile": "D", "context": "${localEnv:TOKEN}" } }),
+    ];
+    for mut config in cases {
+        config["secrets"] = json!({ "TOKEN": {} });
+        let error = case.error(&config);
+        assert!(error.contains("${localEnv:TOKEN}") && !error.contains("t0ken"), "{error}");
+    }
+}
+
+#[test]
 fn values_of_the_host_go_into_an_image_only_with_consent() {
     let config = json!({ "build": { "dockerfile": "D", "args": {
         "A": "${localEnv:USER}", "B": "${localEnv:SECRET:d}", "C": "${localEnv:HOSTLESS}", "D": "${devcontainerId}" } } });
@@ -192,5 +214,24 @@ fn damaged_labels_are_parts_or_a_notice() {
         if let Ok(planned) = case.try_plan(b"{}", &label.parts) {
             assert!(!planned.plan.container.privileged && planned.initialize.is_empty());
         }
+    }
+}
+
+/// The slowest ways through that a file of the largest size has: none may grow with the square of it.
+#[test]
+fn a_large_config_takes_no_longer_than_its_size() {
+    let many = |n: usize, each: &dyn Fn(usize) -> String| (0..n).map(each).collect::<Vec<_>>().join(",");
+    let cases = [
+        format!("{{\"capAdd\":[{}]}}", many(90_000, &|i| format!("\"c{i}\""))),
+        format!("{{\"mounts\":[{}]}}", many(60_000, &|i| format!("\"target=/{i}\""))),
+        format!("{{{}}}", many(90_000, &|i| format!("\"k{i}\":1"))),
+        format!("{{\"postCreateCommand\":\"{}\"}}", "${".repeat(500_000)),
+        format!("{{\"postCreateCommand\":\"{}\"}}", "' \\\" ".repeat(200_000)),
+        format!("{{\"containerEnv\":{{{}}}}}", many(40_000, &|i| format!("\"k{i}\":\"${{env:A{i}}}\""))),
+    ];
+    for text in cases {
+        let start = std::time::Instant::now();
+        case().try_plan(text.as_bytes(), &[]).unwrap();
+        assert!(start.elapsed().as_secs() < 10, "{}: {:?}", &text[..30], start.elapsed());
     }
 }

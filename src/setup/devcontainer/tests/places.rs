@@ -105,7 +105,7 @@ fn a_build_stays_in_the_repo() {
     let build = |dockerfile: &str, context: &str| json!({ "build": { "dockerfile": dockerfile, "context": context } });
     assert!(case.error(&build("../../outside/Dockerfile", ".")).contains("`build.dockerfile` leads out of the repo"));
     assert!(case.error(&build("/etc/passwd", ".")).contains("leads out of the repo"));
-    assert!(case.error(&build("link", ".")).contains("no file .devcontainer/link in the repo"));
+    assert!(case.error(&build("link", ".")).contains("no file `link` in the repo"));
     assert!(case.error(&build("missing", ".")).contains("no file"));
     assert!(case.error(&build("Dockerfile", "../..")).contains("`build.context` leads out"));
     assert!(case.error(&build("Dockerfile", "missing")).contains("no directory"));
