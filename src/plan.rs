@@ -7,6 +7,7 @@ use crate::policy::Network;
 use crate::policy::environment::Environment;
 use crate::policy::limits::Limits;
 use crate::policy::mounts::Access;
+use crate::setup::plan::Step;
 
 /// One sandbox to start.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub struct Plan {
     pub repo: PathBuf,
     /// What preparing wrote into it: a layer over the repo, below what the command writes.
     pub setup_layer: Option<PathBuf>,
+    /// Which prepared environment that is.
+    pub setup_key: Option<String>,
     /// What preparing wrote into the home (native): a layer over it.
     pub home_layer: Option<PathBuf>,
     /// Where the repo stands inside.
@@ -23,6 +26,8 @@ pub struct Plan {
     pub workdir: PathBuf,
     /// The command; empty for a shell.
     pub command: Vec<OsString>,
+    /// What runs in the sandbox before it, at every start.
+    pub before: Vec<Step>,
     /// Its variables.
     pub env: Environment,
     /// Names of those that `--env` gave: they are the command's alone.
@@ -100,6 +105,11 @@ impl Overlay {
 }
 
 impl Plan {
+    /// What is executed: the command, with what comes before it.
+    pub fn argv(&self) -> Vec<OsString> {
+        crate::setup::start::wrap(&self.command, &self.before)
+    }
+
     /// The overlays, the repo's first; then the gitdir's and the copy-on-write mounts.
     pub fn overlays(&self) -> Vec<Overlay> {
         let dir = &self.session_dir;

@@ -91,6 +91,10 @@ pub enum Verb {
     Shell(ShellArgs),
     /// Stop a live session and keep its changes
     Stop(StopArgs),
+    /// Prepare the environment, or explain how that would be done
+    Prepare(PrepareArgs),
+    /// Show what this repository asks for beyond the sandbox, and allow it
+    Trust(TrustArgs),
     /// Check engines and kernel by really trying them
     Doctor(DoctorArgs),
     /// Free space: discarded sessions and leftovers, never unapplied work
@@ -111,6 +115,8 @@ impl Verb {
             Verb::Exec(args) => &args.repo,
             Verb::Shell(args) => &args.repo,
             Verb::Stop(args) => &args.repo,
+            Verb::Prepare(args) => &args.repo,
+            Verb::Trust(args) => &args.repo,
             Verb::Doctor(_) | Verb::Gc(_) => return None,
         };
         repo.directory.as_deref()
@@ -123,6 +129,70 @@ pub struct RepoArgs {
     /// Work as if started in DIR
     #[arg(short = 'C', value_name = "DIR")]
     pub directory: Option<PathBuf>,
+}
+
+/// `prepare`
+#[derive(Args, Clone, Debug, Default)]
+#[command(after_help = "Examples:
+  cowbox prepare                     have everything ready before the first run
+  cowbox prepare --dry-run           what would be done, and why
+  cowbox prepare --rebuild           once more, from the start")]
+pub struct PrepareArgs {
+    /// Repository to prepare.
+    #[command(flatten)]
+    pub repo: RepoArgs,
+    /// What runs the sandbox
+    #[arg(long, value_enum, value_name = "ENGINE", env = "COWBOX_ENGINE")]
+    pub engine: Option<EngineChoice>,
+    /// Image for podman and docker
+    #[arg(long, value_name = "REF", env = "COWBOX_IMAGE")]
+    pub image: Option<String>,
+    /// How the environment is prepared.
+    #[command(flatten)]
+    pub setup: SetupArgs,
+    /// Network of the setup
+    #[arg(long, value_enum, value_name = "POLICY")]
+    pub network: Option<NetworkArg>,
+    /// User inside: a name or UID[:GID]
+    #[arg(long, value_name = "USER")]
+    pub user: Option<String>,
+    /// Explain, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Build and prepare again, whatever is there
+    #[arg(long, conflicts_with = "dry_run")]
+    pub rebuild: bool,
+    /// One JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trust`
+#[derive(Args, Clone, Debug)]
+pub struct TrustArgs {
+    /// Repository to look at.
+    #[command(flatten)]
+    pub repo: RepoArgs,
+    /// Which devcontainer, where there are several
+    #[arg(long, value_name = "NAME")]
+    pub config: Option<String>,
+    /// Allow exactly what is listed
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Take everything back that was allowed for this repository
+    #[arg(long, conflicts_with = "yes")]
+    pub revoke: bool,
+    /// One JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl TrustArgs {
+    /// The options that decide what is read.
+    pub fn as_prepare(&self) -> PrepareArgs {
+        let setup = SetupArgs { config: self.config.clone(), ..SetupArgs::default() };
+        PrepareArgs { repo: self.repo.clone(), setup, ..PrepareArgs::default() }
+    }
 }
 
 /// `diff`

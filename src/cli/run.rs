@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::RepoArgs;
+use super::{PrepareArgs, RepoArgs};
 pub use crate::policy::mounts::MountArg;
 use crate::policy::{limits, mounts};
 
 /// `run`
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(after_help = "Examples:
   cowbox run                                     a shell
   cowbox run -- npm test                         one command, changes kept for review
@@ -79,6 +79,21 @@ pub struct RunArgs {
     /// The command and its arguments; left out, a shell
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
+}
+
+impl RunArgs {
+    /// Those of a run that would use what is prepared.
+    pub fn to_prepare(args: &PrepareArgs) -> Self {
+        Self {
+            repo: args.repo.clone(),
+            engine: args.engine,
+            image: args.image.clone(),
+            setup: args.setup.clone(),
+            network: args.network,
+            user: args.user.clone(),
+            ..Self::default()
+        }
+    }
 }
 
 /// How the environment is prepared

@@ -12,7 +12,7 @@ use super::context::Context;
 use super::run;
 use crate::apply::commits::{PackRequest, Request, import};
 use crate::cli::{self, Verb};
-use crate::engine::{Engine, Kind as EngineKind};
+use crate::engine::Engine;
 use crate::error::{Error, Kind, Result, reason, show};
 use crate::plan::Plan;
 use crate::process::supervise;
@@ -94,8 +94,7 @@ fn inside(plan: &Plan, engine: &dyn Engine, session: &Session) -> u8 {
 
 /// The session's own sandbox, for another command.
 fn plan(context: &Context<'_>, session: &Session, request: &PackRequest, engine: &dyn Engine) -> Result<Plan> {
-    let native = session.record.engine.kind == EngineKind::Native;
-    let workspace = if native { session.record.repo.0.clone() } else { "/workspace".into() };
+    let workspace = session.record.workspace();
     let mut words: Vec<OsString> = ["cowbox", "run", "--network", "none", "--", "git", "-C"].map(Into::into).to_vec();
     words.push(workspace.join(&request.repo).into_os_string());
     words.extend(request.args.iter().cloned());

@@ -243,6 +243,7 @@ impl Launch<'_> {
                     encoding: Encoding::Userxattr,
                     command,
                     policy: run::policy_record(plan),
+                    setup: run::setup_record(plan),
                     incarnation: Some(incarnation),
                     history: Vec::new(),
                 };

@@ -7,16 +7,19 @@ mod context;
 mod diff;
 mod discard;
 mod doctor;
+mod environment;
 mod exec;
 mod gc;
 mod heal;
 mod launch;
 mod look;
 mod ls;
+mod prepare;
 mod report;
 mod run;
 mod show;
 mod stop;
+mod trust;
 mod undo;
 
 use crate::cli::{Cli, Verb};
@@ -42,6 +45,8 @@ pub fn dispatch(cli: Cli, ui: &Ui) -> Result<u8> {
         Verb::Ls(args) => ls::ls(args, ui),
         Verb::Show(args) => show::show(args, ui),
         Verb::Stop(args) => stop::stop(args, ui),
+        Verb::Prepare(args) => prepare::prepare(args, ui),
+        Verb::Trust(args) => trust::trust(args, ui),
         Verb::Doctor(args) => doctor::doctor(args, ui),
         Verb::Gc(args) => gc::gc(args, ui),
     }

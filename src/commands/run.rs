@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
+use super::environment::{self, Setting};
 use super::discard;
 use super::heal::Word;
 use super::launch::{Finished, Launch};
@@ -17,9 +18,13 @@ use crate::policy::limits::Limits;
 use crate::process;
 use crate::repo::{Repo, gitdir};
 use crate::session::clock::Clock;
+use crate::session::record::SetupRecord;
 use crate::session::state::Action;
 use crate::session::{Session, id};
-use crate::settings::{DEFAULT_IMAGE, RunSettings};
+use crate::settings::{RepoSettings, RunSettings};
+use crate::setup::choose::Choice;
+use crate::setup::image::Found;
+use crate::setup::ready::Preparer;
 use crate::ui::Ui;
 
 /// Runs the verb.
@@ -38,9 +43,14 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     // Missing consent or not: nothing was started.
     context.heal(&repo.root, Word::Insist).map_err(|e| e.with_kind(error::Kind::NotStarted))?;
     repo.check(context.places.home.as_deref(), &own)?;
+    let setting = Setting::new(&context, &repo, &settings)?;
+    let mut choice = setting.choose(&settings, &RepoSettings::read(&repo.root, ui)?)?;
     let chosen = match &resumed {
         Some(session) => detect::Chosen { engine: context.engine(session)?, why: "as before", passed_over: Vec::new() },
-        None => detect::choose(&settings.engine, settings.image.as_deref(), &context.places, ui)?,
+        None => {
+            let image = environment::configured_image(&settings, &choice);
+            detect::choose(&settings.engine, image, &context.places, ui)?
+        }
     };
     for reason in &chosen.passed_over {
         ui.detail(&format!("passed over {reason}"));
@@ -48,9 +58,29 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     if let Some(name) = &args.name {
         check_name(&context, name)?;
     }
+    let engine = chosen.engine.as_ref();
     let mut plan = match &resumed {
         Some(session) => plan_again(session, &args, &settings)?,
-        None => plan(&args, &settings, &repo, chosen.engine.as_ref())?,
+        None => {
+            let found = setting.image(&context, engine, &settings, &mut choice, false)?;
+            let mut plan = plan_with(&args, &settings, &repo, &context, engine, &choice, found.as_ref())?;
+            environment::explain(&context, &choice.plan);
+            let env = environment::setup_env(&settings)?;
+            let before = plan.clone();
+            let preparer = Preparer {
+                engine,
+                cache: &context.places.cache,
+                files: &setting.files,
+                choice: &choice,
+                image: found.as_ref(),
+                plan: &before,
+                env: &env,
+                rebuild: false,
+                ui,
+            };
+            environment::ready(&preparer, &mut plan)?;
+            plan
+        }
     };
     plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone()];
     if let Some(gitdir) = gitdir::not_shown(&repo.root) {
@@ -61,8 +91,11 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
         ));
     }
     plan.ephemeral = on_exit == OnExit::Discard;
-    check_mounts(&plan)?;
-    chosen.engine.prepare(&mut plan, ui)?;
+    if resumed.is_some() {
+        check_mounts(&plan)?;
+        engine.prepare(&mut plan, ui)?;
+        environment::again(&context, &choice, &mut plan);
+    }
 
     let report = args.report.as_deref().map(Report::open).transpose()?;
     let launch = Launch {
@@ -131,22 +164,59 @@ fn check_name(context: &Context<'_>, name: &str) -> Result<()> {
     Ok(())
 }
 
-fn plan(args: &RunArgs, settings: &RunSettings, repo: &Repo, engine: &dyn Engine) -> Result<Plan> {
+/// The sandbox for what was chosen, with everything in it that the engine has to decide.
+pub fn plan_with(
+    args: &RunArgs,
+    settings: &RunSettings,
+    repo: &Repo,
+    context: &Context<'_>,
+    engine: &dyn Engine,
+    choice: &Choice,
+    found: Option<&Found>,
+) -> Result<Plan> {
     let native = engine.record().kind == Kind::Native;
-    let workspace = if native { repo.root.clone() } else { PathBuf::from("/workspace") };
-    let here = if repo.subdir.as_os_str().is_empty() { workspace.clone() } else { workspace.join(&repo.subdir) };
-    let image = if native {
-        settings.image.clone()
-    } else {
-        Some(settings.image.clone().unwrap_or_else(|| DEFAULT_IMAGE.into()))
+    let mut plan = plan(args, settings, repo, engine, choice, found)?;
+    plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone()];
+    environment::shape(&mut plan, &choice.plan, native);
+    check_mounts(&plan)?;
+    engine.prepare(&mut plan, context.ui)?;
+    Ok(plan)
+}
+
+fn plan(
+    args: &RunArgs,
+    settings: &RunSettings,
+    repo: &Repo,
+    engine: &dyn Engine,
+    choice: &Choice,
+    found: Option<&Found>,
+) -> Result<Plan> {
+    let native = engine.record().kind == Kind::Native;
+    let given = choice.plan.workspace.as_ref().filter(|_| !native);
+    let workspace = match given {
+        Some(given) => given.mount.clone(),
+        None if native => repo.root.clone(),
+        None => PathBuf::from("/workspace"),
+    };
+    let here = match given {
+        // Where the user stands counts more than the folder that the file names.
+        Some(given) if repo.subdir.as_os_str().is_empty() => given.folder.clone(),
+        _ if repo.subdir.as_os_str().is_empty() => workspace.clone(),
+        _ => workspace.join(&repo.subdir),
+    };
+    let image = match found {
+        Some(found) => Some(found.name.clone()),
+        None => settings.image.clone().filter(|_| !environment::without_image(settings, engine.record().kind)),
     };
     Ok(Plan {
         repo: repo.root.clone(),
         setup_layer: None,
+        setup_key: None,
         given: given_names(&args.env),
         home_layer: None,
         workdir: args.workdir.as_ref().map_or(here, |dir| workspace.join(dir)),
         command: args.command.clone(),
+        before: Vec::new(),
         env: Environment::build(std::env::vars_os(), native, &args.env)?,
         network: settings.network.value,
         limits: Limits { memory: args.memory, cpus: args.cpus, pids: args.pids },
@@ -171,7 +241,8 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
     let policy = &record.policy;
     let native = record.engine.kind == Kind::Native;
     let repo = Repo { root: record.repo.0.clone(), subdir: PathBuf::new() };
-    let workspace = if native { repo.root.clone() } else { PathBuf::from("/workspace") };
+    let workspace = record.workspace();
+    let setup = record.setup.as_ref();
     let limits = Limits {
         memory: args.memory.or(policy.limits.memory),
         cpus: args.cpus.or(policy.limits.cpus),
@@ -192,11 +263,13 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
     Ok(Plan {
         gitdir: git_mount(&repo, &workspace)?,
         repo: repo.root,
-        setup_layer: None,
+        setup_layer: setup.and_then(|setup| setup.layer.as_ref()).map(|layer| layer.0.clone()),
+        setup_key: setup.map(|setup| setup.key.clone()),
         given: given_names(&args.env),
-        home_layer: None,
+        home_layer: setup.and_then(|setup| setup.home.as_ref()).map(|home| home.0.clone()),
         workdir: args.workdir.as_ref().map_or_else(|| policy.workdir.0.clone(), |dir| workspace.join(dir)),
         command: args.command.clone(),
+        before: Vec::new(),
         env: Environment::build(std::env::vars_os(), native, &args.env)?,
         network: args.network.map_or(policy.network.unwrap_or(settings.network.value), |_| settings.network.value),
         limits,
@@ -341,6 +414,16 @@ fn kept(set: &crate::changes::ChangeSet, name: &str) -> String {
     }
 }
 
+/// The prepared environment as a record keeps it.
+pub fn setup_record(plan: &Plan) -> Option<SetupRecord> {
+    let path = |path: &PathBuf| BytePath(path.clone());
+    Some(SetupRecord {
+        key: plan.setup_key.clone()?,
+        layer: plan.setup_layer.as_ref().map(path),
+        home: plan.home_layer.as_ref().map(path),
+    })
+}
+
 /// The policy as a record keeps it.
 pub fn policy_record(plan: &Plan) -> crate::session::record::PolicyRecord {
     use crate::session::record::{MountRecord, PolicyRecord};
@@ -355,6 +438,7 @@ pub fn policy_record(plan: &Plan) -> crate::session::record::PolicyRecord {
         limits: plan.limits.clone(),
         user: plan.user.clone(),
         runtime: plan.runtime.clone(),
+        workspace: Some(BytePath(plan.workspace.clone())),
         workdir: BytePath(plan.workdir.clone()),
         mounts: plan.mounts.iter().map(mount).collect(),
         env: plan.env.names(),

@@ -88,6 +88,8 @@ fn plan(image: Option<String>, repo: &Path, session_dir: &Path, cache: &Path) ->
     };
     Ok(Plan {
         setup_layer: None,
+        before: Vec::new(),
+        setup_key: None,
         given: Vec::new(),
         home_layer: None,
         repo: repo.to_path_buf(),

@@ -40,10 +40,24 @@ pub struct Record {
     pub command: Vec<String>,
     /// What the sandbox may do, so that a resumed session is the same.
     pub policy: PolicyRecord,
+    /// The prepared environment that it stands on.
+    #[serde(default)]
+    pub setup: Option<SetupRecord>,
     /// The last time that a command ran in it.
     pub incarnation: Option<Incarnation>,
     /// What was done with it, oldest first.
     pub history: Vec<HistoryEntry>,
+}
+
+/// A prepared environment, as a session uses it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupRecord {
+    /// Its key.
+    pub key: String,
+    /// The layer over the repo.
+    pub layer: Option<BytePath>,
+    /// The layer over the home (native).
+    pub home: Option<BytePath>,
 }
 
 /// The policy as decided. Variables by name only: values may be secrets.
@@ -59,6 +73,9 @@ pub struct PolicyRecord {
     pub user: Option<String>,
     /// `--runtime`
     pub runtime: Option<String>,
+    /// Where the repo stands inside; `None`: at the usual place.
+    #[serde(default)]
+    pub workspace: Option<BytePath>,
     /// Directory inside.
     pub workdir: BytePath,
     /// `--mount`
@@ -111,6 +128,15 @@ pub struct HistoryEntry {
 }
 
 impl Record {
+    /// Where the repo stands inside.
+    pub fn workspace(&self) -> PathBuf {
+        match &self.policy.workspace {
+            Some(workspace) => workspace.0.clone(),
+            None if self.engine.kind == crate::engine::Kind::Native => self.repo.0.clone(),
+            None => PathBuf::from("/workspace"),
+        }
+    }
+
     /// Reads a record; `what` names it in errors.
     pub fn parse(text: &[u8], what: &str) -> Result<Self> {
         #[derive(Deserialize)]

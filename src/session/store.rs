@@ -157,7 +157,11 @@ impl Session {
 
     /// Its layers over the repo.
     pub fn layers(&self) -> Layers {
-        Layers::simple(self.upper(), self.record.encoding, self.record.repo.0.clone())
+        let mut layers = Layers::simple(self.upper(), self.record.encoding, self.record.repo.0.clone());
+        if let Some(layer) = self.record.setup.as_ref().and_then(|setup| setup.layer.as_ref()) {
+            layers.below.insert(0, (layer.0.clone(), crate::layer::Encoding::Userxattr));
+        }
+        layers
     }
 
     /// Takes its lock; `None` if somebody else has it.

@@ -1,21 +1,20 @@
 //! Flags, environment and configuration become one value; later stages read none of them.
 
 mod file;
+mod repo_file;
 
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use directories::ProjectDirs;
+pub use repo_file::RepoSettings;
 
 use crate::cli::{EngineChoice, NetworkArg, OnExit, RunArgs};
 use crate::engine::native::secrets;
 use crate::error::{Error, Result};
 use crate::policy::Network;
 use crate::ui::Ui;
-
-/// The image when nothing names one. A plain distribution: what people expect to find in it is there.
-pub const DEFAULT_IMAGE: &str = "ubuntu:24.04";
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

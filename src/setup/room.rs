@@ -115,6 +115,7 @@ impl<'a> Room<'a> {
                 workdir: plan.workdir.as_path().into(),
                 ..PolicyRecord::default()
             },
+            setup: None,
             incarnation: Some(Incarnation {
                 container: (!native).then(|| container.clone()),
                 runner: ProcessId::current(),

@@ -8,7 +8,7 @@ use super::quote;
 use crate::engine::oci::command_or_shell;
 
 /// The command with the steps before it. Their output goes to stderr, for stdout is the command's.
-pub fn wrap(command: &[OsString], steps: &[&Step]) -> Vec<OsString> {
+pub fn wrap(command: &[OsString], steps: &[Step]) -> Vec<OsString> {
     if steps.is_empty() {
         return command.to_vec();
     }
@@ -25,7 +25,7 @@ pub fn wrap(command: &[OsString], steps: &[&Step]) -> Vec<OsString> {
         for step in group {
             script.push_str(&format!("{} & pids=\"$pids $!\"\n", call(step)));
         }
-        let name = quote::quote(&name(group[0]));
+        let name = quote::quote(&name(&group[0]));
         script.push_str(&format!("bad=0; for p in $pids; do wait $p || bad=$?; done; [ $bad = 0 ] || fail {name} $bad\n"));
     }
     script.push_str("exec \"$@\"\n");
@@ -64,8 +64,7 @@ mod tests {
     }
 
     fn run(steps: &[Step]) -> (i32, String, String) {
-        let steps: Vec<&Step> = steps.iter().collect();
-        let words = wrap(&["echo".into(), "it's".into()], &steps);
+        let words = wrap(&["echo".into(), "it's".into()], steps);
         let output = std::process::Command::new(&words[0]).args(&words[1..]).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))

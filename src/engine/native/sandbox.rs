@@ -26,7 +26,7 @@ pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
     let home = root.home.as_ref().and_then(|home| Some((home.lowers(), home.layer.clone()?)));
     let init = Init {
         root,
-        command: command_or_shell(&plan.command, &plan.env),
+        command: command_or_shell(&plan.argv(), &plan.env),
         env: plan.env.clone(),
         network: plan.network,
         workdir: plan.workdir.clone(),

@@ -116,7 +116,7 @@ pub fn finish(mut command: Command, plan: &Plan, cache: &Path, links: &Links) ->
     let variables = Variables::new(&plan.env)?;
     variables.add_to(&mut command);
     command.args(["--workdir", "/", "--entrypoint", guest::INSIDE]).arg(plan.image.as_deref().unwrap_or_default());
-    add_command(&mut command, &plan.workdir, plan.terminal, "-", &plan.command);
+    add_command(&mut command, &plan.workdir, plan.terminal, "-", &plan.argv());
     redirect(&mut command, plan)?;
     Ok(Ready { command, _variables: variables })
 }

@@ -1,0 +1,260 @@
+//! `cowbox prepare`: get the environment ready, or say how that would be done and why.
+
+use serde::Serialize;
+
+use super::context::Context;
+use super::environment::{self, Setting};
+use super::run;
+use crate::cli::{PrepareArgs, RunArgs};
+use crate::engine::{Engine, Kind, detect};
+use crate::error::{Result, show};
+use crate::setup::choose::Choice;
+use crate::setup::image::Found;
+use crate::setup::plan::{BuildRequest, Ignored, ImageRequest, MountRequest, Refused, Source, Step};
+use crate::setup::ready::Preparer;
+use crate::settings::{RepoSettings, RunSettings};
+use crate::ui::{Ui, sanitize};
+
+/// Runs the verb.
+pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
+    let context = Context::new(ui)?;
+    let wanted = RunArgs::to_prepare(&args);
+    let settings = RunSettings::resolve(&wanted, &context.places, ui)?;
+    let repo = context.repo()?;
+    let of_repo = RepoSettings::read(&repo.root, ui)?;
+    let setting = Setting::new(&context, &repo, &settings)?;
+    let mut choice = setting.choose(&settings, &of_repo)?;
+    if args.dry_run {
+        return explain(&context, &settings, &setting, &mut choice, args.json);
+    }
+    let image = environment::configured_image(&settings, &choice).map(str::to_owned);
+    let chosen = detect::choose(&settings.engine, image.as_deref(), &context.places, ui)?;
+    let engine = chosen.engine.as_ref();
+    let found = setting.image(&context, engine, &settings, &mut choice, args.rebuild)?;
+    let plan = run::plan_with(&wanted, &settings, &repo, &context, engine, &choice, found.as_ref())?;
+    let env = environment::setup_env(&settings)?;
+    let preparer = Preparer {
+        engine,
+        cache: &context.places.cache,
+        files: &setting.files,
+        choice: &choice,
+        image: found.as_ref(),
+        plan: &plan,
+        env: &env,
+        rebuild: args.rebuild,
+        ui,
+    };
+    environment::explain(&context, &choice.plan);
+    let known = preparer.is_needed() && !args.rebuild && preparer.find(&preparer.key()?).is_ok();
+    let prepared = preparer.ready()?;
+    match (&prepared, known) {
+        (None, _) => ui.say("there is nothing to prepare"),
+        (Some(_), true) => ui.say("it is prepared already"),
+        (Some(_), false) => {}
+    }
+    if args.json {
+        let key = prepared.map(|p| p.record.key.id());
+        ui.json(&Document::new(&choice, found.as_ref(), key, known, None))?;
+    }
+    Ok(0)
+}
+
+/// `--dry-run`: what is known without pulling, building or running anything.
+fn explain(
+    context: &Context<'_>,
+    settings: &RunSettings,
+    setting: &Setting,
+    choice: &mut Choice,
+    json: bool,
+) -> Result<u8> {
+    let ui = context.ui;
+    let image = environment::configured_image(settings, choice).map(str::to_owned);
+    let chosen = detect::choose(&settings.engine, image.as_deref(), &context.places, ui);
+    let engine = chosen.as_ref().ok().map(|chosen| chosen.engine.as_ref());
+    let (key, cached) = match engine {
+        Some(engine) => known(context, settings, setting, choice, engine)?,
+        None => (None, false),
+    };
+    if json {
+        let problem = chosen.err().map(|e| e.message().to_owned());
+        ui.json(&Document::new(choice, None, key, cached, problem))?;
+        return Ok(0);
+    }
+    let text = Text { choice, settings, cached }.lines();
+    ui.data((text.join("\n") + "\n").as_bytes())?;
+    if let Err(error) = chosen {
+        ui.warn(error.message());
+    }
+    Ok(0)
+}
+
+/// The key, where everything that it needs is here already.
+fn known(
+    context: &Context<'_>,
+    settings: &RunSettings,
+    setting: &Setting,
+    choice: &mut Choice,
+    engine: &dyn Engine,
+) -> Result<(Option<String>, bool)> {
+    let native = engine.record().kind == Kind::Native;
+    let name = match (&settings.image, &choice.plan.image) {
+        (Some(name), _) | (None, ImageRequest::Named(name)) => Some(name.clone()),
+        (None, ImageRequest::Default) if settings.containerfile.is_none() => {
+            let ca = crate::policy::certificates::additions();
+            let recipe = crate::setup::images::recipe(&choice.plan.runtimes, settings.base_image.as_deref(), Some(&ca));
+            recipe.ok().map(|recipe| recipe.image().to_owned())
+        }
+        _ => None,
+    };
+    let facts = name.as_deref().filter(|_| !native).map(|name| engine.image_facts(name)).transpose()?.flatten();
+    if !native && facts.is_none() {
+        return Ok((None, false));
+    }
+    let found = facts.zip(name).map(|(facts, name)| Found { name, facts });
+    let repo = context.repo()?;
+    let args = RunArgs::to_prepare(&PrepareArgs::default());
+    let plan = run::plan_with(&args, settings, &repo, context, engine, choice, found.as_ref())?;
+    let env = environment::setup_env(settings)?;
+    let preparer = Preparer {
+        engine,
+        cache: &context.places.cache,
+        files: &setting.files,
+        choice,
+        image: found.as_ref(),
+        plan: &plan,
+        env: &env,
+        rebuild: false,
+        ui: context.ui,
+    };
+    if !preparer.is_needed() {
+        return Ok((None, false));
+    }
+    let key = preparer.key()?;
+    Ok((Some(key.id()), preparer.find(&key).is_ok()))
+}
+
+/// `--json`
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    source: Option<Source>,
+    config_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    build: Option<&'a BuildRequest>,
+    user: Option<&'a str>,
+    workspace_folder: Option<String>,
+    env: &'a std::collections::BTreeMap<String, String>,
+    remote_env: &'a std::collections::BTreeMap<String, Option<String>>,
+    mounts: &'a [MountRequest],
+    features: Vec<&'a str>,
+    steps: &'a [Step],
+    refused: &'a [Refused],
+    ignored: &'a [Ignored],
+    notices: &'a [String],
+    cache_key: Option<String>,
+    cached: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+impl<'a> Document<'a> {
+    fn new(
+        choice: &'a Choice,
+        found: Option<&Found>,
+        key: Option<String>,
+        cached: bool,
+        problem: Option<String>,
+    ) -> Self {
+        let plan = &choice.plan;
+        let (image, build) = match &plan.image {
+            ImageRequest::Named(name) => (Some(name.clone()), None),
+            ImageRequest::Build(build) => (None, Some(build)),
+            ImageRequest::Default => (found.map(|found| found.name.clone()), None),
+        };
+        Self {
+            schema: 1,
+            source: plan.source,
+            config_file: plan.config_file.as_deref().map(crate::paths::text),
+            image,
+            build,
+            user: plan.remote_user.as_deref().or(plan.container_user.as_deref()),
+            workspace_folder: plan.workspace.as_ref().map(|w| crate::paths::text(&w.folder)),
+            env: &plan.env,
+            remote_env: &plan.remote_env,
+            mounts: &plan.mounts,
+            features: plan.features.iter().map(|f| f.id.as_str()).collect(),
+            steps: &plan.steps,
+            refused: &plan.refused,
+            ignored: &plan.ignored,
+            notices: &plan.notices,
+            cache_key: key,
+            cached,
+            problem,
+        }
+    }
+}
+
+/// The same for people.
+struct Text<'a> {
+    choice: &'a Choice,
+    settings: &'a RunSettings,
+    cached: bool,
+}
+
+impl Text<'_> {
+    fn lines(&self) -> Vec<String> {
+        let plan = &self.choice.plan;
+        let safe = sanitize::text;
+        let mut lines = vec![self.choice.headline().unwrap_or_else(|| "nothing to prepare".to_owned())];
+        lines.push(format!("image      {}", self.image()));
+        if let Some(user) = plan.remote_user.as_ref().or(plan.container_user.as_ref()) {
+            lines.push(format!("user       {}", safe(user)));
+        }
+        if let Some(workspace) = &plan.workspace {
+            lines.push(format!("folder     {}", show(&workspace.folder)));
+        }
+        for step in &plan.steps {
+            let hook = serde_json::to_value(step.hook).ok().and_then(|v| v.as_str().map(str::to_owned));
+            let command = match &step.command {
+                crate::setup::plan::StepCommand::Shell(text) => safe(text),
+                crate::setup::plan::StepCommand::Argv(words) => safe(&words.join(" ")),
+            };
+            let origin = safe(&step.origin);
+            lines.push(format!("step       {command}  ({}, {origin})", hook.unwrap_or_default()));
+        }
+        for feature in &plan.features {
+            lines.push(format!("feature    {}", safe(&feature.id)));
+        }
+        for refused in &plan.refused {
+            lines.push(format!("refused    {}: {}", safe(&refused.key), refused.reason));
+        }
+        for ignored in &plan.ignored {
+            lines.push(format!("ignored    {}: {}", safe(&ignored.key), ignored.reason));
+        }
+        lines.extend(plan.notices.iter().map(|notice| format!("note       {}", safe(notice))));
+        if !plan.steps.is_empty() {
+            lines.push(format!("prepared   {}", if self.cached { "yes, nothing would be done" } else { "no" }));
+        }
+        lines
+    }
+
+    fn image(&self) -> String {
+        let runtimes = || {
+            let name = |r: &crate::setup::plan::Runtime| match &r.version {
+                Some(version) => format!("{} {}{}", r.name, if r.floor { ">= " } else { "" }, sanitize::text(version)),
+                None => r.name.clone(),
+            };
+            let names: Vec<String> = self.choice.plan.runtimes.iter().map(name).collect();
+            if names.is_empty() { "cowbox's own base".to_owned() } else { format!("cowbox's own: {}", names.join(", ")) }
+        };
+        match (&self.settings.image, &self.settings.containerfile, &self.choice.plan.image) {
+            (Some(name), ..) => sanitize::text(name),
+            (None, Some(file), _) => format!("built from {}", show(file)),
+            (None, None, ImageRequest::Named(name)) => sanitize::text(name),
+            (None, None, ImageRequest::Build(build)) => format!("built from {}", show(&build.dockerfile)),
+            (None, None, ImageRequest::Default) => runtimes(),
+        }
+    }
+}

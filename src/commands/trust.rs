@@ -1,0 +1,62 @@
+//! `cowbox trust`: what a repo's files ask for beyond the sandbox, shown in full, allowed or taken back.
+
+use serde::Serialize;
+
+use super::context::Context;
+use super::environment::Setting;
+use crate::cli::{RunArgs, TrustArgs};
+use crate::error::{Error, Kind, Result};
+use crate::policy::trust::{Agreed, Trust};
+use crate::settings::{RepoSettings, RunSettings};
+use crate::setup::plan::Refused;
+use crate::ui::{Ui, ask, sanitize};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    asked: &'a [Refused],
+    agreed: &'a [Agreed],
+}
+
+/// Runs the verb.
+pub fn trust(args: TrustArgs, ui: &Ui) -> Result<u8> {
+    let context = Context::new(ui)?;
+    let repo = context.repo()?;
+    let mut trust = Trust::load(&context.places.state, &repo.root)?;
+    if args.revoke {
+        let count = trust.revoke()?;
+        ui.say(&format!("{count} agreements of this repository are taken back"));
+        return Ok(0);
+    }
+    let settings = RunSettings::resolve(&RunArgs::to_prepare(&args.as_prepare()), &context.places, ui)?;
+    let choice = Setting::new(&context, &repo, &settings)?.choose(&settings, &RepoSettings::read(&repo.root, ui)?)?;
+    let asked = &choice.plan.refused;
+    if args.json {
+        ui.json(&Document { schema: 1, asked, agreed: trust.all() })?;
+        return Ok(0);
+    }
+    for agreed in trust.all() {
+        ui.data(format!("allowed  {}\n", sanitize::text(&agreed.consent)).as_bytes())?;
+    }
+    for refused in asked {
+        let text = format!("asked    {}\n         {}\n", sanitize::text(&refused.consent), refused.reason);
+        ui.data(text.as_bytes())?;
+    }
+    if asked.is_empty() {
+        ui.say("this repository asks for nothing that needs your consent");
+        return Ok(0);
+    }
+    if !args.yes && !ui.can_ask() {
+        return Err(Error::of(Kind::Consent, format!("{} things need your consent; nothing was allowed", asked.len()))
+            .hint("`cowbox trust -y` allows exactly what is listed, until it changes"));
+    }
+    let mut allowed = 0;
+    for refused in asked {
+        if args.yes || ask::confirm(&format!("Allow {}?", sanitize::text(&refused.consent)))? {
+            trust.agree(&refused.consent)?;
+            allowed += 1;
+        }
+    }
+    ui.say(&format!("{allowed} of {} allowed; `cowbox trust --revoke` takes it back", asked.len()));
+    Ok(0)
+}
