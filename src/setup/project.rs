@@ -29,7 +29,7 @@ impl<'a> Project<'a> {
     /// The directory `dir`, relative to the repo; empty: its root.
     pub fn new(files: &'a RepoFiles, dir: impl Into<PathBuf>) -> Self {
         let dir = dir.into();
-        let names = names(files, &dir);
+        let names = names(files, &dir, MOST_NAMES);
         Self { files, dir, names, inputs: RefCell::default(), notices: RefCell::default() }
     }
 
@@ -85,9 +85,9 @@ impl<'a> Project<'a> {
         &self.names
     }
 
-    /// Names in a directory below it.
-    pub fn names_in(&self, name: &str) -> Vec<String> {
-        names(self.files, &self.path(name))
+    /// Names in a directory below it, at most `limit`.
+    pub fn names_in(&self, name: &str, limit: usize) -> Vec<String> {
+        names(self.files, &self.path(name), limit)
     }
 
     /// Names of files that end like this.
@@ -147,8 +147,8 @@ impl<'a> Project<'a> {
 }
 
 /// A name that is not UTF-8 fits none of the patterns.
-fn names(files: &RepoFiles, dir: &Path) -> Vec<String> {
-    files.list(dir, MOST_NAMES).into_iter().filter_map(|name| name.into_string().ok()).collect()
+fn names(files: &RepoFiles, dir: &Path, limit: usize) -> Vec<String> {
+    files.list(dir, limit).into_iter().filter_map(|name| name.into_string().ok()).collect()
 }
 
 /// A text below keys of a TOML document.

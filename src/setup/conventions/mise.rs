@@ -16,8 +16,8 @@ pub(super) fn read(project: &Project<'_>) -> Option<Candidate> {
     if file != ASDF {
         // Its hooks and templates run programs, which is why mise asks. Here they run in the sandbox.
         commands.insert(0, format!("mise trust --yes {file}"));
-        let is_task = |file: &&str| project.toml(file).is_some_and(|t| toml_at(&t, &["tasks", "setup"]).is_some());
-        has_task = FILES.iter().any(|file| is_task(&file));
+        let is_task = |file: &str| project.toml(file).is_some_and(|t| toml_at(&t, &["tasks", "setup"]).is_some());
+        has_task = FILES.iter().any(|file| is_task(file));
     }
     if has_task {
         commands.push("mise run --yes setup".to_owned());

@@ -130,10 +130,10 @@ mod tests {
     use super::*;
     use crate::setup::project::testing::Repo;
 
-    fn shells(found: &Found) -> Vec<&str> {
-        let shell = |step: &'_ Step| match &step.command {
-            StepCommand::Shell(text) => text.clone().leak() as &str,
-            StepCommand::Argv(_) => "",
+    fn shells(found: &Found) -> Vec<String> {
+        let shell = |step: &Step| match &step.command {
+            StepCommand::Shell(text) => text.clone(),
+            StepCommand::Argv(words) => panic!("{words:?}"),
         };
         found.steps.iter().map(shell).collect()
     }

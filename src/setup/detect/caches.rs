@@ -27,9 +27,6 @@ pub enum CachePlace {
         home: &'static str,
         /// What of it is downloads; empty: everything. The rest may be settings and secrets.
         parts: &'static [&'static str],
-        /// The variable has to be set, for the steps and for the command, because the tool's own default depends
-        /// on more than the home directory.
-        set: bool,
     },
 }
 
@@ -43,7 +40,7 @@ const fn store(
     home: &'static str,
     parts: &'static [&'static str],
 ) -> PackageCache {
-    PackageCache { tool, place: CachePlace::Store { variable, home, parts, set: false }, env: &[] }
+    PackageCache { tool, place: CachePlace::Store { variable, home, parts }, env: &[] }
 }
 
 pub(super) const PIP: PackageCache = variable("pip", "PIP_CACHE_DIR");
@@ -53,18 +50,8 @@ pub(super) const POETRY: PackageCache = variable("poetry", "POETRY_CACHE_DIR");
 pub(super) const PDM: PackageCache = variable("pdm", "PDM_CACHE_DIR");
 pub(super) const PIPENV: PackageCache = variable("pipenv", "PIPENV_CACHE_DIR");
 pub(super) const NPM: PackageCache = variable("npm", "npm_config_cache");
-/// pnpm writes the place of its store into `node_modules` and refuses another one later. Left alone it would put
-/// the store into the repo, because the home directory is another file system.
-pub(super) const PNPM: PackageCache = PackageCache {
-    tool: "pnpm",
-    place: CachePlace::Store {
-        variable: Some("npm_config_store_dir"),
-        home: ".local/share/pnpm/store",
-        parts: &[],
-        set: true,
-    },
-    env: &[],
-};
+/// Files in `node_modules` are links into it where both are on one file system.
+pub(super) const PNPM: PackageCache = store("pnpm", Some("npm_config_store_dir"), ".local/share/pnpm/store", &[]);
 pub(super) const YARN: PackageCache = variable("yarn", "YARN_CACHE_FOLDER");
 /// Plug'n'Play loads packages out of the archives in it.
 pub(super) const BERRY: PackageCache = store("berry", Some("YARN_GLOBAL_FOLDER"), ".yarn/berry", &["cache"]);

@@ -17,7 +17,8 @@ pub(super) fn read(project: &Project<'_>) -> Option<Recipe> {
     if is_workspace {
         let modules = used(&project.text("go.work").unwrap_or_default());
         for module in &modules {
-            project.remember(&[&format!("{module}/go.mod"), &format!("{module}/go.sum")]);
+            let dir = module.trim_start_matches("./");
+            project.remember(&[&format!("{dir}/go.mod"), &format!("{dir}/go.sum")]);
         }
         patterns = modules.iter().map(|module| format!("{module}/...")).collect();
     }

@@ -2,6 +2,9 @@
 
 use crate::setup::project::Project;
 
+/// Directories that are looked into, and names in each: the cost must not grow with the repo.
+const MOST_DIRS: usize = 100;
+const MOST_NAMES: usize = 200;
 /// Projects below the root that are prepared.
 const MOST_PROJECTS: usize = 8;
 
@@ -44,7 +47,7 @@ pub(super) struct Below {
 pub(super) fn below(root: &Project<'_>) -> Below {
     let mut below = Below::default();
     let candidates = root.names().iter().filter(|name| !is_skipped(name) && root.has_dir(name));
-    for name in candidates.filter(|name| is_project(root, name)) {
+    for name in candidates.take(MOST_DIRS).filter(|name| is_project(root, name)) {
         if below.dirs.len() < MOST_PROJECTS {
             below.dirs.push(name.clone());
         } else {
@@ -61,6 +64,8 @@ fn is_skipped(name: &str) -> bool {
 }
 
 fn is_project(root: &Project<'_>, name: &str) -> bool {
-    let names = root.names_in(name);
-    names.iter().any(|name| EVIDENCE.contains(&name.as_str()) || ENDINGS.iter().any(|end| name.ends_with(end)))
+    let names = root.names_in(name, MOST_NAMES);
+    // Of a full directory not all names were read.
+    let full = names.len() == MOST_NAMES && EVIDENCE.iter().any(|file| root.holds(&format!("{name}/{file}")));
+    full || names.iter().any(|name| EVIDENCE.contains(&name.as_str()) || ENDINGS.iter().any(|end| name.ends_with(end)))
 }

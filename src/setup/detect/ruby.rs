@@ -14,7 +14,8 @@ pub(super) fn read(project: &Project<'_>) -> Option<Recipe> {
         return None;
     }
     project.remember(&[".bundle/config"]);
-    let _gemspecs = project.ending(".gemspec").count();
+    // A gem names its dependencies there; looking at the files makes them part of the key.
+    project.ending(".gemspec").for_each(drop);
     let lock = project.text("Gemfile.lock");
     let prelude = lock.as_deref().and_then(bundled_with).map(|version| bundler(&version)).unwrap_or_default();
     let prepared = |command: &str| format!("{prelude}{PATH} && {command}");

@@ -110,10 +110,13 @@ fn every_command_is_something_a_posix_shell_can_read() {
 }
 
 #[test]
-fn a_repo_full_of_files_costs_no_more() {
-    let repo = Repo::of(&[("Cargo.toml", "")]);
-    for n in 0..2000 {
-        std::fs::write(repo.path().join(format!("{n}.txt")), "").unwrap();
+fn a_directory_full_of_files_hides_no_manifest() {
+    for file in ["Cargo.toml", "api/Cargo.toml"] {
+        let repo = Repo::of(&[(file, "")]);
+        let dir = repo.path().join(file).parent().unwrap().to_path_buf();
+        for n in 0..1000 {
+            std::fs::write(dir.join(format!("{n}.txt")), "").unwrap();
+        }
+        assert_eq!(detect(&repo.files()).steps.len(), 2, "{file}");
     }
-    assert_eq!(detect(&repo.files()).steps.len(), 2);
 }

@@ -9,6 +9,11 @@ use crate::setup::quote::{quote, quote_path};
 /// Programs that were not in the image are put below this directory.
 const OWN: &str = "$HOME/.local";
 
+/// pnpm writes the place of its store into `node_modules` and refuses another one later, so the place outlives the
+/// step. Left alone it would be in the repo, because the home directory is on another file system.
+const STORE: &str = "export npm_config_store_dir=\"$HOME/.local/share/pnpm/store\" && \
+                     { pnpm config set --global store-dir \"$npm_config_store_dir\" || true; } && ";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Npm,
@@ -74,7 +79,8 @@ impl Manager {
         }
     }
 
-    /// Gets a program that can read the lock file, where the one at hand cannot or there is none.
+    /// Gets a program that can read the lock file, where the one at hand cannot or there is none. Both kinds of yarn
+    /// come with a program of one name, so the older one must not be in the way.
     pub(super) fn prelude(&self) -> String {
         let major = self.version.as_ref().and_then(|version| version.split('.').next());
         let of_major = |default: &str| major.map_or(default.to_owned(), |major| format!("{major}.*"));
@@ -89,11 +95,12 @@ impl Manager {
                 ("pnpm", of_major(accepted), format!("pnpm@{}", version(default)))
             }
         };
-        format!(
+        let get = format!(
             "PATH=\"{OWN}/bin:$PATH\"; case \"$({program} --version 2>/dev/null)\" in {accepted}) ;; \
-             *) npm install --global --prefix \"{OWN}\" --no-audit --no-fund {} ;; esac && ",
+             *) npm install --global --force --prefix \"{OWN}\" --no-audit --no-fund {} ;; esac && ",
             quote(&package)
-        )
+        );
+        if self.kind == Kind::Pnpm { get + STORE } else { get }
     }
 }
 

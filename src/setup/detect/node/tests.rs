@@ -64,6 +64,8 @@ fn the_format_of_the_lock_says_which_pnpm() {
         let command = of(&[("package.json", "{}"), ("pnpm-lock.yaml", &lock)]).unwrap().install.remove(0);
         assert!(command.contains(&format!(" in {accepted}) ;;")), "{command}");
         assert!(command.contains(&format!(" {package} ;;")), "{command}");
+        // Left alone, pnpm would put its store into the repo.
+        assert!(command.contains("pnpm config set --global store-dir "), "{command}");
     }
 }
 
