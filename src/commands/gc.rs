@@ -1,6 +1,7 @@
 //! `cowbox gc`: free space. Never unapplied work, unless `--force`.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
@@ -8,14 +9,18 @@ use super::context::Context;
 use crate::apply::undo;
 use crate::cli::GcArgs;
 use crate::error::{Error, Result};
-use crate::layer::remove;
+use crate::layer::{access, remove};
 use crate::policy::limits::show_size;
 use crate::session::lock::Lock;
 use crate::session::{Session, SessionId, State, record};
+use crate::setup::cache::{Cache, Prepared};
 use crate::ui::Ui;
 
 /// After as many days an apply cannot be taken back any more: `gc` frees what it replaced.
 const UNDO_DAYS: u64 = 7;
+
+/// After as many days without use a prepared environment goes.
+const ENVIRONMENT_DAYS: u32 = 30;
 
 /// How the history of a session tells of that.
 pub const UNDO_FREED: &str = "undo freed";
@@ -45,6 +50,7 @@ pub fn gc(args: GcArgs, ui: &Ui) -> Result<u8> {
             ui.warn(&format!("session {id}: {}", error.message()));
         }
     }
+    old_environments(&context, &args, &mut report)?;
     for layer in crate::engine::native::orphaned_home_layers() {
         let bytes = size(&layer);
         let id = layer.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -128,6 +134,53 @@ fn old_undo(mut session: Session, args: &GcArgs, report: &mut Report) -> Result<
     let (id, name) = (session.record.id.to_string(), Some(session.name().to_owned()));
     report.removed.push(Removed { id, name, why: "undo", bytes });
     Ok(())
+}
+
+/// Prepared environments that nobody has used for a while, and that no session stands on.
+fn old_environments(context: &Context<'_>, args: &GcArgs, report: &mut Report) -> Result<()> {
+    let mut used = Vec::new();
+    for id in context.store.ids()? {
+        match context.store.read(&id) {
+            Ok(Some(session)) if session.record.state != State::Discarded => {
+                used.extend(session.record.setup.map(|setup| setup.key));
+            }
+            Ok(_) => {}
+            // It may stand on any of them.
+            Err(_) => return Ok(()),
+        }
+    }
+    let cache = Cache::new(&context.places.cache);
+    let oldest = SystemTime::now() - ENVIRONMENT_DAYS * Duration::from_secs(24 * 60 * 60);
+    for prepared in cache.all() {
+        let id = prepared.record.key.id();
+        if used.contains(&id) || (!args.force && prepared.last_used() > oldest) {
+            continue;
+        }
+        let bytes = size(prepared.dir());
+        if !args.dry_run {
+            remove_environment(context, &cache, &prepared)?;
+        }
+        report.freed += bytes;
+        report.removed.push(Removed { id, name: None, why: "environment", bytes });
+    }
+    Ok(())
+}
+
+fn remove_environment(context: &Context<'_>, cache: &Cache, prepared: &Prepared) -> Result<()> {
+    let failed = |e: std::io::Error| Error::io("remove", prepared.dir(), e);
+    if let Some(image) = &prepared.record.image
+        && let Ok(engine) = crate::engine::detect::open(prepared.record.engine, &context.places, context.ui)
+        && let Some(client) = engine.client()
+    {
+        client.attempt(&["rmi", image]);
+    }
+    if let Some(home) = &prepared.record.home {
+        access::in_child(|| remove::tree(&home.0))?;
+    }
+    match cache.remove(prepared) {
+        Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => access::in_child(|| cache.remove(prepared)),
+        other => other.map_err(failed),
+    }
 }
 
 fn remove_session(context: &Context<'_>, session: &Session) -> Result<()> {

@@ -32,7 +32,7 @@ pub struct ImageFacts {
 }
 
 impl ImageFacts {
-    /// From what `image inspect` and the daemon's API say of one image.
+    /// From what `image inspect` and the daemon's API say of one image: an object, or a list with one.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "PascalCase")]
@@ -50,7 +50,11 @@ impl ImageFacts {
             cmd: Option<Vec<String>>,
             labels: Option<BTreeMap<String, String>>,
         }
-        let found: Inspected = serde_json::from_str(text)?;
+        let text = text.trim();
+        let found: Inspected = match text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            Some(one) => serde_json::from_str(one)?,
+            None => serde_json::from_str(text)?,
+        };
         let config = found.config.unwrap_or_default();
         Ok(Self {
             id: found.id,
@@ -162,8 +166,8 @@ impl<'a> Images<'a> {
     }
 
     fn inspect(&self, name: &str) -> Result<Image> {
-        let text = self.client.capture(&["image", "inspect", "--format", "{{json .}}", "--", name])?;
-        let facts = ImageFacts::parse(text.lines().next().unwrap_or_default()).map_err(|e| {
+        let text = self.client.capture(&["image", "inspect", "--format", "json", "--", name])?;
+        let facts = ImageFacts::parse(&text).map_err(|e| {
             Error::new(format!("podman's answer about the image {} is unreadable: {e}", sanitize::text(name)))
         })?;
         Ok(Image { facts, passwd: None })

@@ -55,13 +55,13 @@ impl Maker<'_> {
         }
         let words: Vec<String> = needed.iter().map(|program| quote::quote(program)).collect();
         let script = format!("for p in {}; do command -v \"$p\" >/dev/null && echo \"$p\"; done; :", words.join(" "));
-        let here = self.ask(room, &script)?;
+        let here = self.ask(room, &script, Some(QUESTION))?;
         let here: BTreeSet<&str> = here.lines().collect();
         Ok(needed.iter().filter(|program| !here.contains(program.as_str())).cloned().collect())
     }
 
     /// What a short script prints inside.
-    pub fn ask(&self, room: &mut Room<'_>, script: &str) -> Result<String> {
+    pub fn ask(&self, room: &mut Room<'_>, script: &str, limit: Option<Duration>) -> Result<String> {
         let command = argv(&StepCommand::Shell(script.to_owned()));
         let log = self.logs.join("questions.log");
         let job = Job {
@@ -70,7 +70,7 @@ impl Maker<'_> {
             user: self.user,
             workdir: self.mount,
             log,
-            limit: Some(QUESTION),
+            limit,
         };
         let ended = room.run(&[job], &mut Silent)?;
         let answer = ended.first().map(|ended| String::from_utf8_lossy(&ended.tail).into_owned());

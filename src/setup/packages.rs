@@ -2,7 +2,6 @@
 //!
 //! One directory a repo: what runs during a setup may write anything there, and must not reach other repos.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -56,11 +55,6 @@ impl Packages {
         }
     }
 
-    /// What the command needs to know too.
-    pub fn variables(&self) -> BTreeMap<String, String> {
-        BTreeMap::new()
-    }
-
     /// Brings back what tools use in place.
     pub fn restore(&self, maker: &Maker<'_>, room: &mut Room<'_>) -> Result<()> {
         self.copy(maker, room, |kept, place| format!("mkdir -p {place} && cp -a {kept}/. {place}/"))
@@ -90,6 +84,6 @@ impl Packages {
             return Ok(());
         }
         // Only a convenience: without it everything is fetched again.
-        maker.ask(room, &script).map(drop)
+        maker.ask(room, &script, None).map(drop)
     }
 }

@@ -155,7 +155,6 @@ impl Preparer<'_> {
         let variables = made?;
         let mut record = cache::record(key, self.files.root(), self.engine.record().kind, tag);
         record.env = variables;
-        record.env.extend(packages.variables());
         self.keep(&making.dir, &mut record)?;
         record.took = millis_since(started);
         let prepared = making.finish(record)?;
@@ -260,7 +259,9 @@ impl Preparer<'_> {
     /// The layer over the home cannot lie in the home itself: see `native::home`.
     fn keep_home(&self, layer: &Path, dir: &Path) -> Result<PathBuf> {
         let name = dir.file_name().unwrap_or_default().to_string_lossy().replace(".new", "");
-        let kept = layer.with_file_name(format!("prepared-{name}"));
+        // Beside the session's own layers, or beside what is being made, which will be renamed.
+        let beside = if layer.starts_with(dir) { dir } else { layer };
+        let kept = beside.with_file_name(format!("{name}.home"));
         let failed = |e: std::io::Error| Error::io("keep", layer, e);
         crate::layer::remove::tree(&kept).map_err(failed)?;
         fs::rename(layer.join("upper"), &kept).map_err(failed)?;
