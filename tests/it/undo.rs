@@ -16,6 +16,8 @@ on_every_engine!(
 on!(native:
     what_could_not_be_taken_back_can_be_later,
     what_is_gone_already_is_no_refusal,
+    what_is_in_a_directory_that_stays_is_told_apart,
+    a_directory_that_replaced_a_file_stays_as_a_whole,
     what_was_undone_can_be_applied_again,
     state_on_another_file_system_is_as_good,
     it_needs_a_yes,
@@ -167,6 +169,48 @@ fn what_is_gone_already_is_no_refusal(engine: Engine) {
     writing(&sandbox, &["undo", "-y"]).done();
     assert_eq!(read(&sandbox, "README.md"), "# api\n");
     assert!(!sandbox.repo().join("new").exists());
+}
+
+fn what_is_in_a_directory_that_stays_is_told_apart(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.sh("umask 022; mkdir -p pkg/sub; echo x > pkg/a; echo x > pkg/b; echo x > pkg/sub/c").done();
+    writing(&sandbox, &["apply", "-y"]).done();
+    sandbox.change_repo(|repo| {
+        fs::set_permissions(repo.join("pkg"), fs::Permissions::from_mode(0o775)).unwrap();
+        fs::write(repo.join("pkg/b"), "host\n").unwrap();
+    });
+    snapshot!(writing(&sandbox, &["undo", "-y"]), @r"
+    exit: 3
+    --- stderr
+    cowbox: 3 paths taken back · `cowbox apply api-[NAME]` would bring them again
+    cowbox: warning: pkg was changed on the host since, and stays as it is
+    cowbox: warning: pkg/b was changed on the host since, and stays as it is
+    ");
+    let left: Vec<_> = fs::read_dir(sandbox.repo().join("pkg")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["b"]);
+    assert_eq!(sandbox.changes(), ["A  pkg/a", "A  pkg/sub", "A  pkg/sub/c"]);
+    writing(&sandbox, &["apply", "-y"]).done();
+    assert_eq!((read(&sandbox, "pkg/b"), read(&sandbox, "pkg/sub/c")), ("host\n".into(), "x\n".into()));
+    assert_eq!(fs::metadata(sandbox.repo().join("pkg")).unwrap().mode() & 0o777, 0o775);
+}
+
+fn a_directory_that_replaced_a_file_stays_as_a_whole(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.write("was-file", "before\n");
+    sandbox.sh("umask 022; rm was-file; mkdir was-file; echo x > was-file/a; echo x > was-file/b").done();
+    let listed = sandbox.changes();
+    writing(&sandbox, &["apply", "-y"]).done();
+    let set_mode = |mode: u32| {
+        let path = sandbox.repo().join("was-file/a");
+        sandbox.change_repo(|_| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap());
+    };
+    set_mode(0o600);
+    let _ = writing(&sandbox, &["undo", "-y"]).code(3).says("0 paths taken back").says("was-file/a was changed");
+    assert_eq!(sandbox.changes(), Vec::<String>::new(), "all of it is still applied");
+    set_mode(0o644);
+    writing(&sandbox, &["undo", "-y"]).done();
+    assert_eq!(read(&sandbox, "was-file"), "before\n");
+    assert_eq!(sandbox.changes(), listed);
 }
 
 fn what_was_undone_can_be_applied_again(engine: Engine) {
