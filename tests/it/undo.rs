@@ -16,6 +16,7 @@ on_every_engine!(
 on!(native:
     what_could_not_be_taken_back_can_be_later,
     what_is_gone_already_is_no_refusal,
+    what_is_gone_already_can_be_applied_again,
     what_is_in_a_directory_that_stays_is_told_apart,
     a_directory_that_replaced_a_file_stays_as_a_whole,
     what_was_undone_can_be_applied_again,
@@ -169,6 +170,18 @@ fn what_is_gone_already_is_no_refusal(engine: Engine) {
     writing(&sandbox, &["undo", "-y"]).done();
     assert_eq!(read(&sandbox, "README.md"), "# api\n");
     assert!(!sandbox.repo().join("new").exists());
+}
+
+fn what_is_gone_already_can_be_applied_again(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.sh("echo x > added").done();
+    let listed = sandbox.changes();
+    writing(&sandbox, &["apply", "-y"]).done();
+    sandbox.change_repo(|repo| fs::remove_file(repo.join("added")).unwrap());
+    let _ = writing(&sandbox, &["undo", "-y"]).ok().says("1 path taken back");
+    assert_eq!(sandbox.changes(), listed);
+    writing(&sandbox, &["apply", "-y"]).done();
+    assert_eq!(read(&sandbox, "added"), "x\n");
 }
 
 fn what_is_in_a_directory_that_stays_is_told_apart(engine: Engine) {
