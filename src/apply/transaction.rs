@@ -114,8 +114,11 @@ impl Desk<'_> {
             let mtime = earlier.get(parent.as_path()).map_or(id.mtime, |before| before.mtime);
             intent.parents.push(ParentRecord { path: parent.as_path().into(), mode: id.permissions(), mtime });
         }
+        let taken: HashMap<&Path, &LooksRecord> =
+            undoes.iter().flat_map(|intent| &intent.looks).map(|looks| (looks.path.0.as_path(), looks)).collect();
         for looks in &plan.looks {
-            let record = self.looks(looks, sides, undoes).map_err(|e| Failure::Io(looks.path.clone(), e))?;
+            let taken = taken.get(looks.path.as_path()).copied();
+            let record = self.looks(looks, sides, taken).map_err(|e| Failure::Io(looks.path.clone(), e))?;
             intent.looks.push(record);
         }
         for (path, session) in &plan.settled {
@@ -145,9 +148,8 @@ impl Desk<'_> {
         &self,
         looks: &super::plan::Looks,
         sides: Option<&Sides<'_>>,
-        undoes: Option<&Intent>,
+        taken: Option<&LooksRecord>,
     ) -> io::Result<LooksRecord> {
-        let taken = undoes.and_then(|intent| intent.looks.iter().find(|l| l.path.0 == looks.path));
         let list = |xattrs: &BTreeMap<Vec<u8>, Vec<u8>>| xattrs.clone().into_iter().collect();
         let old_xattrs = match looks.xattrs {
             true => Some(list(&marks::read(self.host.dir(&looks.path)?.as_fd(), Encoding::Plain)?.xattrs)),

@@ -276,3 +276,25 @@ fn removals(mut below: Vec<(PathBuf, Identity)>, changed: &[PathBuf]) -> Vec<Ste
     }
     steps
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(mode: u32) -> Identity {
+        Identity { inode: 1, size: 0, mode, mtime: 0, ctime: 0 }
+    }
+
+    /// With a search through all of them for each of them this would take an hour.
+    #[test]
+    fn one_edit_among_a_hundred_thousand_files_costs_no_square() {
+        let mut below: Vec<_> = (0..100_000).map(|n| (PathBuf::from(format!("new/{n}")), id(0o100_644))).collect();
+        below.push(("new/sub".into(), id(0o040_755)));
+        below.push(("new/sub/whole".into(), id(0o040_755)));
+        below.push(("new/sub/whole/file".into(), id(0o100_644)));
+        let steps = removals(below, &["new/edited".into(), "new/sub/edited".into()]);
+        assert_eq!(steps.len(), 100_001);
+        let whole = steps.last().unwrap();
+        assert_eq!((whole.path(), whole.below().len()), (Path::new("new/sub/whole"), 1));
+    }
+}
