@@ -11,6 +11,7 @@ use super::journal::{Intent, Journal, Looked, LooksRecord, ParentRecord, Settled
 use super::keeper::Keeper;
 use super::plan::{Node, Plan, Source, Step};
 use super::recover::{self, Done};
+use super::space;
 use super::stage::{Dropped, Stage};
 use crate::changes::base::Base;
 use crate::changes::contents::Content;
@@ -26,6 +27,8 @@ pub enum Failure {
     HostChanged(PathBuf),
     /// There is not enough space.
     Space {
+        /// Where.
+        at: PathBuf,
         /// Bytes that are needed.
         needed: u64,
         /// Bytes that there are.
@@ -58,11 +61,7 @@ impl Desk<'_> {
         undoes: Option<&Done>,
         left: Option<Done>,
     ) -> Result<Vec<Dropped>, Failure> {
-        let free = self.host.space().map_err(|e| Failure::Io(self.host.path().to_path_buf(), e))?;
-        // What is left over is for the directories, and for the journal.
-        if plan.bytes > 0 && plan.bytes.saturating_add(16 << 20) > free {
-            return Err(Failure::Space { needed: plan.bytes, free });
-        }
+        space::check(self.host, self.session_dir, plan, undoes.map(|done| &done.intent))?;
         let mut intent = self.intent(plan, sides, undoes.map(|done| &done.intent))?;
         intent.left = left.map(Box::new);
         let at_journal = |e| Failure::Io(self.session_dir.join("journal"), e);

@@ -23,8 +23,6 @@ on!(native:
     state_on_another_file_system_is_as_good,
     it_needs_a_yes,
     nothing_applied_is_said,
-    old_applies_are_freed_by_gc,
-    gc_by_force_frees_all,
 );
 
 /// `cowbox ARGS`, which may write to the repo.
@@ -314,60 +312,4 @@ fn nothing_applied_is_said(engine: Engine) {
     cowbox: hint: `cowbox diff api-[NAME]` shows what could be
     ");
     sandbox.check_repo();
-}
-
-/// Makes the apply in this directory so many days older.
-fn age(undo: &Path, days: u64) {
-    let path = undo.join("undo.json");
-    let mut done: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    let time = done["intent"]["time"].as_u64().unwrap();
-    done["intent"]["time"] = (time - days * 24 * 60 * 60 * 1000).into();
-    fs::write(path, serde_json::to_vec(&done).unwrap()).unwrap();
-}
-
-fn undo_dirs(sandbox: &Sandbox) -> Vec<std::path::PathBuf> {
-    let dir = sandbox.session_dir(&sandbox.session_ids()[0]).join("undo");
-    let mut found: Vec<_> = fs::read_dir(dir).into_iter().flatten().map(|e| e.unwrap().path()).collect();
-    found.sort();
-    found
-}
-
-fn old_applies_are_freed_by_gc(engine: Engine) {
-    let sandbox = Sandbox::new(engine);
-    sandbox.shell(&["--name", "it"], "echo x > README.md; echo x > added").output().done();
-    writing(&sandbox, &["apply", "-y", "--", "README.md"]).done();
-    writing(&sandbox, &["apply", "-y"]).done();
-    let dirs = undo_dirs(&sandbox);
-    assert_eq!(dirs.len(), 2);
-    age(&dirs[0], 6);
-    let freed = || sandbox.cowbox(&["gc"]).output().ok().stdout().contains("undo of old applies");
-    assert!(!freed(), "six days are not old");
-    age(&dirs[0], 2);
-    let output = sandbox.cowbox(&["gc", "--dry-run"]).output().ok();
-    assert!(output.stdout().contains("it  undo of old applies  "), "{}", output.stdout());
-    assert_eq!(undo_dirs(&sandbox).len(), 2);
-    let report = sandbox.cowbox(&["gc", "--json"]).output().ok().json();
-    let removed = report["removed"].as_array().unwrap();
-    assert!(removed.iter().any(|r| r["why"] == "undo" && r["name"] == "it"), "{report}");
-    assert!(report["freed"].as_u64().unwrap() > 0, "{report}");
-    assert_eq!(undo_dirs(&sandbox), dirs[1..], "the newer one can still be taken back");
-    writing(&sandbox, &["undo", "-y"]).done();
-    assert!(!sandbox.repo().join("added").exists());
-    // The session itself, and its work, are still there.
-    writing(&sandbox, &["apply", "-y"]).done();
-    age(&undo_dirs(&sandbox)[0], 8);
-    assert!(freed());
-    let _ = sandbox.cowbox(&["undo", "-y"]).output().code(1).says("too old to be taken back");
-    sandbox.check_repo();
-    assert!(!freed(), "nothing is left of them");
-}
-
-fn gc_by_force_frees_all(engine: Engine) {
-    let sandbox = Sandbox::new(engine);
-    sandbox.sh("echo x > README.md").done();
-    writing(&sandbox, &["apply", "-y"]).done();
-    let output = sandbox.cowbox(&["gc", "--force"]).output().ok();
-    assert!(output.stdout().contains("  forced  "), "{}", output.stdout());
-    assert!(sandbox.session_ids().is_empty());
-    assert_eq!(read(&sandbox, "README.md"), "x\n");
 }

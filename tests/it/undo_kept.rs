@@ -1,0 +1,108 @@
+//! What is kept for an undo: wherever the state is, as exactly as it was, and for how long.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::{Engine, Sandbox, on};
+use crate::host::in_namespace;
+use crate::landing::writing;
+
+on!(native:
+    without_room_for_what_is_replaced_nothing_is_touched,
+    without_room_for_what_comes_back_nothing_is_undone,
+    old_applies_are_freed_by_gc,
+    gc_by_force_frees_all,
+);
+
+fn read(sandbox: &Sandbox, path: &str) -> String {
+    fs::read_to_string(sandbox.repo().join(path)).unwrap()
+}
+
+/// The state of a session is put on a file system that is too small for what an apply replaces.
+fn without_room_for_what_is_replaced_nothing_is_touched(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.write("large", vec![7; 40 << 20]);
+    sandbox.sh(": > large; echo x > README.md").done();
+    let (state, small) = (sandbox.state(), sandbox.root().join("small"));
+    fs::create_dir(&small).unwrap();
+    let (state, small) = (state.display(), small.display());
+    let move_over =
+        format!("mount -t tmpfs -o size=32m none {small}; cp -a {state}/. {small}; mount --bind {small} {state}");
+    let apply = in_namespace(sandbox.cowbox(&["apply", "-y"]), &move_over);
+    let _ = apply.output().code(1).says("not enough space in").says("everything is as it was");
+    sandbox.check_repo();
+    // Where there is room it lands.
+    writing(&sandbox, &["apply", "-y"]).done();
+    assert_eq!(read(&sandbox, "large"), "");
+}
+
+/// The same the other way round: the repo becomes too full for what was replaced to come back.
+fn without_room_for_what_comes_back_nothing_is_undone(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let repo = sandbox.root().join("small");
+    fs::create_dir(&repo).unwrap();
+    let fill = format!(
+        "mount -t tmpfs -o size=80m none {0}; cd {0}; head -c 30m /dev/zero > large; \"$1\" run --engine native -- rm large
+        \"$1\" apply -y; head -c 45m /dev/zero > filler; \"$@\" && exit 99; test ! -e large; ls -A; rm filler",
+        repo.display()
+    );
+    let undo = in_namespace(sandbox.cowbox(&["undo", "-y"]).current_dir(sandbox.root()), &fill).output().ok();
+    assert_eq!(undo.stdout(), "filler\n", "{}", undo.stderr());
+    let _ = undo.says("not enough space in").says("everything is as it was").says("1 path taken back");
+}
+
+/// Makes the apply in this directory so many days older.
+fn age(undo: &Path, days: u64) {
+    let path = undo.join("undo.json");
+    let mut done: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let time = done["intent"]["time"].as_u64().unwrap();
+    done["intent"]["time"] = (time - days * 24 * 60 * 60 * 1000).into();
+    fs::write(path, serde_json::to_vec(&done).unwrap()).unwrap();
+}
+
+fn undo_dirs(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let dir = sandbox.session_dir(&sandbox.session_ids()[0]).join("undo");
+    let mut found: Vec<_> = fs::read_dir(dir).into_iter().flatten().map(|e| e.unwrap().path()).collect();
+    found.sort();
+    found
+}
+
+fn old_applies_are_freed_by_gc(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.shell(&["--name", "it"], "echo x > README.md; echo x > added").output().done();
+    writing(&sandbox, &["apply", "-y", "--", "README.md"]).done();
+    writing(&sandbox, &["apply", "-y"]).done();
+    let dirs = undo_dirs(&sandbox);
+    assert_eq!(dirs.len(), 2);
+    age(&dirs[0], 6);
+    let freed = || sandbox.cowbox(&["gc"]).output().ok().stdout().contains("undo of old applies");
+    assert!(!freed(), "six days are not old");
+    age(&dirs[0], 2);
+    let output = sandbox.cowbox(&["gc", "--dry-run"]).output().ok();
+    assert!(output.stdout().contains("it  undo of old applies  "), "{}", output.stdout());
+    assert_eq!(undo_dirs(&sandbox).len(), 2);
+    let report = sandbox.cowbox(&["gc", "--json"]).output().ok().json();
+    let removed = report["removed"].as_array().unwrap();
+    assert!(removed.iter().any(|r| r["why"] == "undo" && r["name"] == "it"), "{report}");
+    assert!(report["freed"].as_u64().unwrap() > 0, "{report}");
+    assert_eq!(undo_dirs(&sandbox), dirs[1..], "the newer one can still be taken back");
+    writing(&sandbox, &["undo", "-y"]).done();
+    assert!(!sandbox.repo().join("added").exists());
+    // The session itself, and its work, are still there.
+    writing(&sandbox, &["apply", "-y"]).done();
+    age(&undo_dirs(&sandbox)[0], 8);
+    assert!(freed());
+    let _ = sandbox.cowbox(&["undo", "-y"]).output().code(1).says("too old to be taken back");
+    sandbox.check_repo();
+    assert!(!freed(), "nothing is left of them");
+}
+
+fn gc_by_force_frees_all(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.sh("echo x > README.md").done();
+    writing(&sandbox, &["apply", "-y"]).done();
+    let output = sandbox.cowbox(&["gc", "--force"]).output().ok();
+    assert!(output.stdout().contains("  forced  "), "{}", output.stdout());
+    assert!(sandbox.session_ids().is_empty());
+    assert_eq!(read(&sandbox, "README.md"), "x\n");
+}
