@@ -1,13 +1,15 @@
 //! What is kept for an undo: wherever the state is, as exactly as it was, and for how long.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Engine, Sandbox, on};
+use crate::common::{Engine, Fingerprint, Sandbox, on};
 use crate::host::in_namespace;
-use crate::landing::writing;
+use crate::landing::{apply, is_back, on_host, undo, writing};
 
 on!(native:
+    access_lists_and_links_come_back_from_another_file_system,
     without_room_for_what_is_replaced_nothing_is_touched,
     without_room_for_what_comes_back_nothing_is_undone,
     old_applies_are_freed_by_gc,
@@ -16,6 +18,27 @@ on!(native:
 
 fn read(sandbox: &Sandbox, path: &str) -> String {
     fs::read_to_string(sandbox.repo().join(path)).unwrap()
+}
+
+fn access_lists_and_links_come_back_from_another_file_system(engine: Engine) {
+    let elsewhere = tempfile::Builder::new().prefix("cowbox-it-").tempdir_in("/dev/shm").unwrap();
+    let mut sandbox = Sandbox::new(engine);
+    sandbox.use_state(elsewhere.path().join("state"));
+    let device = |path: &Path| fs::metadata(path).unwrap().dev();
+    assert_ne!(device(elsewhere.path()), device(sandbox.repo()), "they must be two file systems");
+    on_host(
+        &sandbox,
+        "mkdir -p gone/sub listed; echo x > gone/a; ln gone/a gone/sub/b; ln gone/a gone/c
+        setfacl -m u:1:rw gone/a; setfacl -m u:1:rwx,d:u:1:rx gone/sub; setfattr -n user.containers.note -v x gone/sub
+        setfacl -m u:1:rw README.md; chmod 620 README.md
+        setfacl -d -m u:1:rwx listed; echo x > listed/plain; setfacl -b listed/plain; chmod 604 listed/plain",
+    );
+    let before = Fingerprint::of(sandbox.repo());
+    sandbox.sh("rm -r gone; echo new > README.md; echo new > listed/plain").done();
+    apply(&sandbox, &[]).done();
+    assert!(!sandbox.repo().join("gone").exists());
+    undo(&sandbox).done();
+    is_back(&before, &sandbox);
 }
 
 /// The state of a session is put on a file system that is too small for what an apply replaces.
