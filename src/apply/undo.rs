@@ -6,32 +6,82 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+
+use super::crash;
 use super::host::Host;
-use super::journal::{LooksRecord, StepRecord};
+use super::journal::{self, LooksRecord, StepRecord};
 use super::plan::{Looks, Node, Plan, Source, Step};
 use super::recover::Done;
 use crate::layer::Encoding;
 use crate::layer::entry::{Identity, find, names};
 use crate::layer::marks;
+use crate::layer::remove;
 
 /// The applies of a session that can be taken back, oldest first.
 pub fn all(session_dir: &Path) -> io::Result<Vec<Done>> {
+    let mut all = Vec::new();
+    for dir in dirs(session_dir)? {
+        match fs::read(dir.join(LIST)) {
+            Ok(text) => all.push(read(&text)?),
+            // Cut off before it was complete: its journal tells. Or while it was freed.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(all)
+}
+
+/// What an apply did; with it, what was put aside is whole.
+const LIST: &str = "undo.json";
+
+fn dirs(session_dir: &Path) -> io::Result<Vec<PathBuf>> {
     let listing = match fs::read_dir(session_dir.join("undo")) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other?,
     };
     let mut dirs: Vec<PathBuf> = listing.flatten().map(|entry| entry.path()).collect();
     dirs.sort();
-    let mut all = Vec::new();
-    for dir in dirs {
-        match fs::read(dir.join("undo.json")) {
-            Ok(text) => all.push(serde_json::from_slice(&text)?),
-            // Cut off before it was complete: its journal tells.
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(e),
+    Ok(dirs)
+}
+
+fn read(text: &[u8]) -> io::Result<Done> {
+    #[derive(Deserialize)]
+    struct Head {
+        intent: Format,
+    }
+    #[derive(Deserialize)]
+    struct Format {
+        format: u32,
+    }
+    let newer = |format: u32| format > journal::FORMAT;
+    match serde_json::from_slice::<Done>(text) {
+        Ok(done) if !newer(done.intent.format) => Ok(done),
+        // What is newer need not look like ours.
+        Err(e) if !serde_json::from_slice::<Head>(text).is_ok_and(|head| newer(head.intent.format)) => Err(e.into()),
+        _ => Err(io::Error::other("it was written by a newer cowbox")),
+    }
+}
+
+/// Frees what an apply put aside: it cannot be taken back any more.
+pub fn free(dir: &Path) -> io::Result<()> {
+    // First: cut off in the middle, the rest must not be taken for whole.
+    match fs::remove_file(dir.join(LIST)) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => crash::point(),
+    }
+    remove::tree(dir)
+}
+
+/// What was not freed to the end. While a journal is left there is no telling.
+pub fn half_freed(session_dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for dir in dirs(session_dir)? {
+        if !dir.join(LIST).try_exists()? {
+            found.push(dir);
         }
     }
-    Ok(all)
+    Ok(found)
 }
 
 /// What taking one back would do.

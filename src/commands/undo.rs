@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::heal::{Healed, Word};
 use crate::apply::host::Host;
-use crate::apply::transaction::Desk;
+use crate::apply::transaction::{Desk, Failure};
 use crate::apply::undo;
 use crate::changes::base::Base;
 use crate::cli::UndoArgs;
@@ -69,7 +69,7 @@ pub fn undo(args: UndoArgs, ui: &Ui) -> Result<u8> {
     let mut base = Base::load(session.dir(), session.record.stamp()).map_err(read)?;
     repo_lock.begin(&session.record.id)?;
     let mut desk = Desk { host: &host, session_dir: session.dir(), base: &mut base };
-    let _none = desk.carry_out(&undo.plan, None, Some(&done), undo.left).map_err(super::apply::explain)?;
+    let _none = desk.carry_out(&undo.plan, None, Some(&done), undo.left).map_err(explain)?;
     repo_lock.end()?;
     let taken = paths(count);
     session.record.history.push(record::HistoryEntry { time: record::now(), event: format!("undone: {taken}") });
@@ -87,4 +87,14 @@ pub fn undo(args: UndoArgs, ui: &Ui) -> Result<u8> {
 /// Not "changes": a rename is one change and two paths.
 fn paths(count: usize) -> String {
     if count == 1 { "1 path".to_owned() } else { format!("{count} paths") }
+}
+
+/// What went wrong, in words.
+fn explain(failure: Failure) -> Error {
+    match failure {
+        Failure::Io(path, e) => Error::io("take back", &path, e).hint("everything is as it was"),
+        Failure::Stuck(path, e) => Error::io("complete the undo at", &path, e)
+            .hint("the next cowbox command here completes it or rolls it back"),
+        other => super::apply::explain(other),
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 
 use crate::common::{Engine, Fingerprint, Sandbox, on};
@@ -12,7 +13,11 @@ on!(native:
     access_lists_and_links_come_back_from_another_file_system,
     without_room_for_what_is_replaced_nothing_is_touched,
     without_room_for_what_comes_back_nothing_is_undone,
+    a_closed_directory_of_a_group_that_a_namespace_does_not_know_is_opened,
+    an_apply_of_a_newer_cowbox_is_left_alone,
+    an_undo_that_fails_is_called_one,
     old_applies_are_freed_by_gc,
+    what_gc_has_begun_to_free_is_no_undo_any_more,
     gc_by_force_frees_all,
 );
 
@@ -74,13 +79,57 @@ fn without_room_for_what_comes_back_nothing_is_undone(engine: Engine) {
     let _ = undo.says("not enough space in").says("everything is as it was").says("1 path taken back");
 }
 
-/// Makes the apply in this directory so many days older.
-fn age(undo: &Path, days: u64) {
+/// Being root of a namespace does not help there; owning it does.
+fn a_closed_directory_of_a_group_that_a_namespace_does_not_know_is_opened(engine: Engine) {
+    let own = rustix::process::getegid();
+    let Some(other) = rustix::process::getgroups().unwrap().into_iter().find(|group| *group != own) else { return };
+    let sandbox = Sandbox::new(engine);
+    sandbox.write("closed/old", "x\n");
+    sandbox.chmod("closed", 0o555);
+    sandbox.sh("chmod 755 closed; echo x > closed/new; chmod 555 closed").done();
+    sandbox.change_repo(|repo| {
+        std::os::unix::fs::chown(repo.join("closed"), None, Some(other.as_raw())).unwrap();
+    });
+    sandbox.change_repo(|_| in_namespace(sandbox.cowbox(&["apply", "-y"]), "true").output().done());
+    assert_eq!(read(&sandbox, "closed/new"), "x\n");
+    assert_eq!(fs::metadata(sandbox.repo().join("closed")).unwrap().mode() & 0o777, 0o555);
+    sandbox.change_repo(|repo| {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(repo.join("closed"), fs::Permissions::from_mode(0o755)).unwrap();
+    });
+}
+
+/// Changes a number of the apply in this directory.
+fn rewrite(undo: &Path, name: &str, change: impl Fn(u64) -> u64) {
     let path = undo.join("undo.json");
     let mut done: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    let time = done["intent"]["time"].as_u64().unwrap();
-    done["intent"]["time"] = (time - days * 24 * 60 * 60 * 1000).into();
+    done["intent"][name] = change(done["intent"][name].as_u64().unwrap()).into();
     fs::write(path, serde_json::to_vec(&done).unwrap()).unwrap();
+}
+
+/// Makes the apply in this directory so many days older.
+fn age(undo: &Path, days: u64) {
+    rewrite(undo, "time", |time| time - days * 24 * 60 * 60 * 1000);
+}
+
+fn an_apply_of_a_newer_cowbox_is_left_alone(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.sh("echo x > README.md").done();
+    writing(&sandbox, &["apply", "-y"]).done();
+    rewrite(&undo_dirs(&sandbox)[0], "format", |format| format + 1);
+    let _ = sandbox.cowbox(&["undo", "-y"]).output().code(1).says("newer cowbox");
+    let _ = sandbox.cowbox(&["gc"]).output().ok().says("newer cowbox");
+    assert_eq!(undo_dirs(&sandbox).len(), 1);
+    sandbox.check_repo();
+}
+
+fn an_undo_that_fails_is_called_one(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.sh("echo x > README.md").done();
+    writing(&sandbox, &["apply", "-y"]).done();
+    fs::remove_file(undo_dirs(&sandbox)[0].join("0")).unwrap();
+    let said = writing(&sandbox, &["undo", "-y"]).code(1).says("cannot take back README.md").says("as it was");
+    assert!(!said.stderr().contains("apply"), "{}", said.stderr());
 }
 
 fn undo_dirs(sandbox: &Sandbox) -> Vec<PathBuf> {
@@ -118,6 +167,21 @@ fn old_applies_are_freed_by_gc(engine: Engine) {
     let _ = sandbox.cowbox(&["undo", "-y"]).output().code(1).says("too old to be taken back");
     sandbox.check_repo();
     assert!(!freed(), "nothing is left of them");
+}
+
+fn what_gc_has_begun_to_free_is_no_undo_any_more(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.sh("echo x > README.md; rm build.sh").done();
+    writing(&sandbox, &["apply", "-y"]).done();
+    age(&undo_dirs(&sandbox)[0], 8);
+    let killed = sandbox.cowbox(&["gc"]).env("COWBOX_TEST_CRASH", "1").output();
+    assert_eq!(killed.status.signal(), Some(9));
+    let _ = sandbox.cowbox(&["undo", "-y"]).output().code(1).says("too old to be taken back");
+    sandbox.check_repo();
+    assert_eq!(undo_dirs(&sandbox).len(), 1);
+    let output = sandbox.cowbox(&["gc"]).output().ok();
+    assert!(output.stdout().contains("undo of old applies"), "{}", output.stdout());
+    assert!(undo_dirs(&sandbox).is_empty());
 }
 
 fn gc_by_force_frees_all(engine: Engine) {
