@@ -15,7 +15,8 @@ use crate::changes::base::Entry;
 use crate::layer::entry::Identity;
 use crate::paths::BytePath;
 
-const FORMAT: u32 = 1;
+/// Format number of journals, and of what they leave for an undo.
+pub(super) const FORMAT: u32 = 1;
 
 /// What will be done.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -19,3 +19,4 @@ pub mod transaction;
 pub mod undo;
 
 mod crash;
+mod space;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use super::crash;
@@ -11,6 +11,7 @@ use super::journal::{Intent, Journal, Looked, LooksRecord, ParentRecord, Settled
 use super::keeper::Keeper;
 use super::plan::{Node, Plan, Source, Step};
 use super::recover::{self, Done};
+use super::space;
 use super::stage::{Dropped, Stage};
 use crate::changes::base::Base;
 use crate::changes::contents::Content;
@@ -26,6 +27,8 @@ pub enum Failure {
     HostChanged(PathBuf),
     /// There is not enough space.
     Space {
+        /// Where.
+        at: PathBuf,
         /// Bytes that are needed.
         needed: u64,
         /// Bytes that there are.
@@ -58,11 +61,7 @@ impl Desk<'_> {
         undoes: Option<&Done>,
         left: Option<Done>,
     ) -> Result<Vec<Dropped>, Failure> {
-        let free = self.host.space().map_err(|e| Failure::Io(self.host.path().to_path_buf(), e))?;
-        // What is left over is for the directories, and for the journal.
-        if plan.bytes > 0 && plan.bytes.saturating_add(16 << 20) > free {
-            return Err(Failure::Space { needed: plan.bytes, free });
-        }
+        space::check(self.host, self.session_dir, plan, undoes.map(|done| &done.intent))?;
         let mut intent = self.intent(plan, sides, undoes.map(|done| &done.intent))?;
         intent.left = left.map(Box::new);
         let at_journal = |e| Failure::Io(self.session_dir.join("journal"), e);
@@ -114,8 +113,11 @@ impl Desk<'_> {
             let mtime = earlier.get(parent.as_path()).map_or(id.mtime, |before| before.mtime);
             intent.parents.push(ParentRecord { path: parent.as_path().into(), mode: id.permissions(), mtime });
         }
+        let taken: HashMap<&Path, &LooksRecord> =
+            undoes.iter().flat_map(|intent| &intent.looks).map(|looks| (looks.path.0.as_path(), looks)).collect();
         for looks in &plan.looks {
-            let record = self.looks(looks, sides, undoes).map_err(|e| Failure::Io(looks.path.clone(), e))?;
+            let taken = taken.get(looks.path.as_path()).copied();
+            let record = self.looks(looks, sides, taken).map_err(|e| Failure::Io(looks.path.clone(), e))?;
             intent.looks.push(record);
         }
         for (path, session) in &plan.settled {
@@ -145,9 +147,8 @@ impl Desk<'_> {
         &self,
         looks: &super::plan::Looks,
         sides: Option<&Sides<'_>>,
-        undoes: Option<&Intent>,
+        taken: Option<&LooksRecord>,
     ) -> io::Result<LooksRecord> {
-        let taken = undoes.and_then(|intent| intent.looks.iter().find(|l| l.path.0 == looks.path));
         let list = |xattrs: &BTreeMap<Vec<u8>, Vec<u8>>| xattrs.clone().into_iter().collect();
         let old_xattrs = match looks.xattrs {
             true => Some(list(&marks::read(self.host.dir(&looks.path)?.as_fd(), Encoding::Plain)?.xattrs)),
@@ -310,18 +311,24 @@ fn linked_on_host(host: &Host, plan: &Plan) -> HashSet<u64> {
 
 /// Makes directories writable in which names change. `recover` closes them again.
 fn open_parents(host: &Host, intent: &Intent) -> Result<(), (PathBuf, io::Error)> {
-    if rustix::process::geteuid().is_root() {
-        return Ok(());
-    }
     for parent in intent.parents.iter().filter(|parent| parent.mode & 0o300 != 0o300) {
         let open = || {
             let dir = host.dir(&parent.path.0)?;
+            // Root may as it is; of a namespace, not where it does not know the group.
+            if may_change_names(&dir) {
+                return Ok(());
+            }
             Ok(rustix::fs::fchmod(&*dir, rustix::fs::Mode::from_raw_mode(parent.mode | 0o700))?)
         };
         open().map_err(|e| (parent.path.0.clone(), e))?;
         crash::point();
     }
     Ok(())
+}
+
+fn may_change_names(dir: &OwnedFd) -> bool {
+    use rustix::fs::{Access, AtFlags, accessat};
+    accessat(dir, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
 }
 
 /// A file that is replaced keeps its owner and group, as far as we may.

@@ -332,8 +332,9 @@ pub fn explain(failure: Failure) -> Error {
             format!("{} changed on the host at this very moment; everything was rolled back", show(&path)),
         )
         .hint("run it again to look anew"),
-        Failure::Space { needed, free } => Error::new(format!(
-            "not enough space: {} are needed, {} are free; nothing was applied",
+        Failure::Space { at, needed, free } => Error::new(format!(
+            "not enough space in {}: {} are needed, {} are free; everything is as it was",
+            show(&at),
             show_size(needed),
             show_size(free)
         ))

@@ -53,6 +53,7 @@ mod system_calls;
 mod terminal;
 mod timeout;
 mod undo;
+mod undo_kept;
 
 use std::path::Path;
 
