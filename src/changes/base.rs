@@ -55,8 +55,8 @@ pub struct Base {
     dir: PathBuf,
     /// When the last run started, on the clock of files, in nanoseconds.
     stamp: Option<i64>,
-    /// Whether the end of that run has been written down: then every path of the session is known.
-    complete: bool,
+    /// The start of the last run whose end was written down.
+    noted: Option<Option<i64>>,
     entries: HashMap<PathBuf, Entry>,
     /// What was checked out when the session started.
     blobs: Option<Blobs>,
@@ -65,7 +65,30 @@ pub struct Base {
 #[derive(Serialize, Deserialize)]
 struct Head {
     format: u32,
+    /// The start of the run whose end was written down.
     stamp: Option<i64>,
+    /// Whether one was: an apply writes this list too.
+    #[serde(default = "yes")]
+    complete: bool,
+}
+
+/// Lists from before it was said.
+fn yes() -> bool {
+    true
+}
+
+impl Head {
+    fn parse(line: &[u8]) -> io::Result<Self> {
+        let head: Self = serde_json::from_slice(line)?;
+        if head.format > FORMAT {
+            return Err(io::Error::other("it was written by a newer cowbox"));
+        }
+        Ok(head)
+    }
+
+    fn noted(&self) -> Option<Option<i64>> {
+        self.complete.then_some(self.stamp)
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -87,14 +110,8 @@ impl Base {
             Err(e) => return Err(e),
         };
         let mut lines = BufReader::new(file).split(b'\n');
-        let head: Head = match lines.next() {
-            Some(line) => serde_json::from_slice(&line?)?,
-            None => return Ok(base),
-        };
-        if head.format > FORMAT {
-            return Err(io::Error::other("it was written by a newer cowbox"));
-        }
-        base.complete = head.stamp == stamp;
+        let Some(head) = lines.next() else { return Ok(base) };
+        base.noted = Head::parse(&head?)?.noted();
         for line in lines {
             let line: Line<Entry> = serde_json::from_slice(&line?)?;
             base.entries.insert(line.p.0, line.entry);
@@ -111,10 +128,10 @@ impl Base {
 
     /// Writes it, whole or not at all.
     pub fn save(&mut self) -> io::Result<()> {
-        self.complete = true;
         let temp = self.dir.join(".new-base.jsonl");
         let mut out = BufWriter::new(File::create(&temp)?);
-        serde_json::to_writer(&mut out, &Head { format: FORMAT, stamp: self.stamp })?;
+        let head = Head { format: FORMAT, stamp: self.noted.flatten(), complete: self.noted.is_some() };
+        serde_json::to_writer(&mut out, &head)?;
         for (path, entry) in &self.entries {
             out.write_all(b"\n")?;
             serde_json::to_writer(&mut out, &Line { p: path.as_path().into(), entry })?;
@@ -132,9 +149,14 @@ impl Base {
         self.stamp
     }
 
-    /// Whether every path of the session is known.
+    /// Whether the end of the last run has been written down: then every path of the session is known.
     pub fn is_complete(&self) -> bool {
-        self.complete
+        self.noted == Some(self.stamp)
+    }
+
+    /// Says so; to be followed by [`Base::save`].
+    pub fn run_ended(&mut self) {
+        self.noted = Some(self.stamp);
     }
 
     /// What is known of a path.

@@ -41,6 +41,7 @@ pub fn note(reading: &Reading, layers: &Layers, base: &mut Base) -> Result<(), U
     if let Some(pack) = pack {
         pack.finish().map_err(|e| failed(Path::new("base.pack"), e))?;
     }
+    base.run_ended();
     base.save().map_err(|e| failed(Path::new("base.jsonl"), e))
 }
 
