@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::blobs::Blobs;
+use super::merge::is_text;
 use crate::git::Id;
 use crate::layer::entry::Identity;
 use crate::paths::BytePath;
@@ -252,6 +253,18 @@ impl Base {
         let end = file.metadata()?.len();
         Ok(Pack { out: BufWriter::with_capacity(1 << 16, file), end })
     }
+}
+
+/// The content of a text file in this very state; `None`: it is none, is too large, or has changed since, and what
+/// the host wrote meanwhile must not become the base of its own edit.
+pub fn text_of(file: &File, state: &Identity) -> io::Result<Option<Vec<u8>>> {
+    let unchanged = || Ok::<_, io::Error>(Identity::from(&rustix::fs::fstat(file)?) == *state);
+    if state.size > LARGEST || !unchanged()? {
+        return Ok(None);
+    }
+    let mut bytes = Vec::with_capacity(state.size as usize);
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    Ok((unchanged()? && bytes.len() as u64 <= LARGEST && is_text(&bytes)).then_some(bytes))
 }
 
 /// Contents being kept.

@@ -4,11 +4,10 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use super::base::{At, Base, Entry, LARGEST, Pack};
-use super::merge::is_text;
+use super::base::{At, Base, Entry, LARGEST, Pack, text_of};
 use super::read::{Layers, Reading, Unreadable};
 use super::sides::Reader;
-use crate::layer::entry::Kind;
+use crate::layer::entry::{Identity, Kind};
 use crate::layer::marks;
 
 /// Notes every path that was seen and not known before.
@@ -25,9 +24,8 @@ pub fn note(reading: &Reading, layers: &Layers, base: &mut Base) -> Result<(), U
         let differs = !seen.same && seen.session.is_some();
         if let (At::Here(_), true, Some(found)) = (at, differs, seen.host)
             && found.meta.kind == Kind::File
-            && found.meta.size <= LARGEST
         {
-            entry.content = keep(&host, &seen.path, base, &mut pack).map_err(|e| failed(&seen.path, e))?;
+            entry.content = keep(&host, &seen.path, &found.id, base, &mut pack).map_err(|e| failed(&seen.path, e))?;
         }
         if at == At::Absent
             && let Some(began) = began_as(&session, &seen.path, base).map_err(|e| failed(&seen.path, e))?
@@ -66,14 +64,19 @@ fn began_as(session: &Reader, path: &Path, base: &Base) -> io::Result<Option<Beg
     Ok(Some(Began { unchanged: bytes == blob }))
 }
 
-/// Keeps the host's content of a text file.
-fn keep(host: &Reader, path: &Path, base: &Base, pack: &mut Option<Pack>) -> io::Result<Option<(u64, u64)>> {
+/// Keeps the host's content of a text file, as it was when it was compared.
+fn keep(
+    host: &Reader,
+    path: &Path,
+    state: &Identity,
+    base: &Base,
+    pack: &mut Option<Pack>,
+) -> io::Result<Option<(u64, u64)>> {
     let (Some(leaf), Some(name)) = (host.leaf(path)?, path.file_name()) else { return Ok(None) };
-    let mut bytes = Vec::new();
-    leaf.open(name)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST || !is_text(&bytes) {
+    if leaf.found.id != *state {
         return Ok(None);
     }
+    let Some(bytes) = text_of(&leaf.open(name)?, state)? else { return Ok(None) };
     let pack = match pack {
         Some(pack) => pack,
         None => pack.insert(base.pack()?),
