@@ -50,6 +50,20 @@ pub struct Entry {
     pub done: bool,
 }
 
+/// What was noted of a path when a run ended, whatever is applied or undone later.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AtEnd {
+    /// The session had no directory there through which what the host has would shine: it deleted or replaced it.
+    #[serde(rename = "z", default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    entry: Entry,
+    at_end: AtEnd,
+}
+
 /// All that is known.
 #[derive(Debug, Default)]
 pub struct Base {
@@ -58,7 +72,7 @@ pub struct Base {
     stamp: Option<i64>,
     /// The start of the last run whose end was written down.
     noted: Option<Option<i64>>,
-    entries: HashMap<PathBuf, Entry>,
+    entries: HashMap<PathBuf, Known>,
     /// What was checked out when the session started.
     blobs: Option<Blobs>,
 }
@@ -93,10 +107,12 @@ impl Head {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Line<E> {
+struct Line<E, A> {
     p: BytePath,
     #[serde(flatten)]
     entry: E,
+    #[serde(flatten)]
+    at_end: A,
 }
 
 const FORMAT: u32 = 1;
@@ -114,8 +130,8 @@ impl Base {
         let Some(head) = lines.next() else { return Ok(base) };
         base.noted = Head::parse(&head?)?.noted();
         for line in lines {
-            let line: Line<Entry> = serde_json::from_slice(&line?)?;
-            base.entries.insert(line.p.0, line.entry);
+            let Line { p, entry, at_end } = serde_json::from_slice(&line?)?;
+            base.entries.insert(p.0, Known { entry, at_end });
         }
         Ok(base)
     }
@@ -133,9 +149,9 @@ impl Base {
         let mut out = BufWriter::new(File::create(&temp)?);
         let head = Head { format: FORMAT, stamp: self.noted.flatten(), complete: self.noted.is_some() };
         serde_json::to_writer(&mut out, &head)?;
-        for (path, entry) in &self.entries {
+        for (path, Known { entry, at_end }) in &self.entries {
             out.write_all(b"\n")?;
-            serde_json::to_writer(&mut out, &Line { p: path.as_path().into(), entry })?;
+            serde_json::to_writer(&mut out, &Line { p: path.as_path().into(), entry, at_end })?;
         }
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
         fs::rename(temp, self.list())
@@ -162,12 +178,12 @@ impl Base {
 
     /// What is known of a path.
     pub fn get(&self, path: &Path) -> Option<&Entry> {
-        self.entries.get(path)
+        self.entries.get(path).map(|known| &known.entry)
     }
 
     /// Paths whose host's side was one of these files, with what it was.
     pub fn with_inodes(&self, inodes: &HashSet<u64>) -> Vec<(PathBuf, Identity)> {
-        let known = self.entries.iter().filter_map(|(path, entry)| match entry.host {
+        let known = self.entries.iter().filter_map(|(path, known)| match known.entry.host {
             At::Here(id) if !id.is_dir() && inodes.contains(&id.inode) => Some((path.clone(), id)),
             _ => None,
         });
@@ -176,7 +192,15 @@ impl Base {
 
     /// Notes what is known of a path now.
     pub fn set(&mut self, path: PathBuf, entry: Entry) {
-        self.entries.insert(path, entry);
+        let at_end = self.entries.get(&path).map(|known| known.at_end.clone()).unwrap_or_default();
+        self.entries.insert(path, Known { entry, at_end });
+    }
+
+    /// Notes what the last run left in places that are known. What an earlier one left is forgotten.
+    pub fn set_at_end(&mut self, mut left: HashMap<&Path, AtEnd>) {
+        for (path, known) in &mut self.entries {
+            known.at_end = left.remove(path.as_path()).unwrap_or_default();
+        }
     }
 
     /// Forgets a path.
@@ -185,17 +209,24 @@ impl Base {
     }
 
     /// The host's side as the session saw it, from what the host has now if nothing was written down.
-    pub fn first_look(&self, host: Option<&Identity>) -> At {
+    pub fn first_look(&self, path: &Path, host: Option<&Identity>) -> At {
         match (host, self.stamp) {
             (None, _) => At::Absent,
+            _ if self.was_closed_above(path) => At::Absent,
             (Some(host), Some(stamp)) if !host.is_dir() && host.ctime >= stamp => At::Unknown,
             (Some(host), _) => At::Here(*host),
         }
     }
 
+    /// Whether a directory above had been deleted or replaced when an earlier run ended: what the host has put
+    /// there since, the session cannot have seen.
+    pub fn was_closed_above(&self, path: &Path) -> bool {
+        path.ancestors().skip(1).any(|above| self.entries.get(above).is_some_and(|known| known.at_end.closed))
+    }
+
     /// Whether the host changed a path since the session saw it.
     pub fn has_moved(&self, path: &Path, host: &Identity) -> bool {
-        match self.get(path).map_or_else(|| self.first_look(Some(host)), |entry| entry.host) {
+        match self.get(path).map_or_else(|| self.first_look(path, Some(host)), |entry| entry.host) {
             At::Here(then) if host.is_dir() && then.is_dir() => then.permissions() != host.permissions(),
             At::Here(then) => then != *host,
             At::Absent | At::Unknown => true,

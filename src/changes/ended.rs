@@ -1,10 +1,11 @@
 //! Writes down, when a run has ended, what the session saw of the host.
 
+use std::collections::HashMap;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use super::base::{At, Base, Entry, LARGEST, Pack, text_of};
+use super::base::{At, AtEnd, Base, Entry, LARGEST, Pack, text_of};
 use super::read::{Layers, Reading, Unreadable};
 use super::sides::Reader;
 use crate::layer::entry::{Identity, Kind};
@@ -19,7 +20,7 @@ pub fn note(reading: &Reading, layers: &Layers, base: &mut Base) -> Result<(), U
         if base.get(&seen.path).is_some() {
             continue;
         }
-        let at = base.first_look(seen.host.as_ref().map(|found| &found.id));
+        let at = base.first_look(&seen.path, seen.host.as_ref().map(|found| &found.id));
         let mut entry = Entry { host: at, session: seen.session.filter(|_| seen.same), content: None, done: false };
         let differs = !seen.same && seen.session.is_some();
         if let (At::Here(_), true, Some(found)) = (at, differs, seen.host)
@@ -39,8 +40,19 @@ pub fn note(reading: &Reading, layers: &Layers, base: &mut Base) -> Result<(), U
     if let Some(pack) = pack {
         pack.finish().map_err(|e| failed(Path::new("base.pack"), e))?;
     }
+    base.set_at_end(left_behind(reading));
     base.run_ended();
     base.save().map_err(|e| failed(Path::new("base.jsonl"), e))
+}
+
+/// What the session has left in each place, for what the host puts there before it goes on.
+fn left_behind(reading: &Reading) -> HashMap<&Path, AtEnd> {
+    let mut left: HashMap<&Path, AtEnd> = HashMap::new();
+    let leaves = reading.seen.iter().filter(|seen| seen.session.is_none_or(|id| !id.is_dir()));
+    for path in reading.hidden.iter().chain(leaves.map(|seen| &seen.path)) {
+        left.entry(path).or_default().closed = true;
+    }
+    left
 }
 
 struct Began {

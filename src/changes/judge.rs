@@ -126,8 +126,9 @@ impl Judge<'_> {
         match known {
             // Deleted, applied, and made again by the host.
             Some(At::Absent) => return None,
-            // Every path that was there when the run ended is known, so this one came later.
-            None if self.base.is_complete() => return None,
+            // Every path that was there when the run ended is known, so this one came later; or what is above it had
+            // been deleted before the session went on.
+            None if self.base.is_complete() || self.base.was_closed_above(self.path) => return None,
             _ => {}
         }
         let is_dir = host.meta.kind == Kind::Dir;
