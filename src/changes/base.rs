@@ -50,6 +50,15 @@ pub struct Entry {
     pub done: bool,
 }
 
+/// The content that a file had when the session saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// This.
+    Seen(Vec<u8>),
+    /// The commit had this. Whether the file had edits on top of it, nobody can tell any more.
+    Committed(Vec<u8>),
+}
+
 /// What was noted of a path when a run ended, whatever is applied or undone later.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AtEnd {
@@ -73,7 +82,7 @@ pub struct Base {
     /// The start of the last run whose end was written down.
     noted: Option<Option<i64>>,
     entries: HashMap<PathBuf, Known>,
-    /// What was checked out when the session started.
+    /// What was checked out when the last run started.
     blobs: Option<Blobs>,
 }
 
@@ -136,7 +145,7 @@ impl Base {
         Ok(base)
     }
 
-    /// With the commit that was checked out when the session started.
+    /// With the commit that was checked out when the last run started.
     #[must_use]
     pub fn with_commit(mut self, repo: &Path, commit: Option<&str>) -> Self {
         self.blobs = commit.and_then(|id| Id::from_hex(id.as_bytes())).map(|id| Blobs::new(repo, id));
@@ -255,27 +264,24 @@ impl Base {
     }
 
     /// The content that the session saw, if it was kept.
-    pub fn content(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        let entry = self.get(path);
-        let Some((offset, length)) = entry.and_then(|entry| entry.content) else {
-            // What was applied or undone since is newer than any commit.
-            let started = entry.is_none_or(|entry| entry.host == At::Unknown && !entry.done);
-            return Ok(self.blobs.as_ref().filter(|_| started).and_then(|blobs| blobs.content(path)));
-        };
+    pub fn content(&self, path: &Path) -> io::Result<Option<Kept>> {
+        let Some(entry) = self.get(path) else { return Ok(self.committed(path).map(Kept::Committed)) };
+        // Never from the commit: what is known may be of an earlier run, and the host has committed its edit since.
+        let Some((offset, length)) = entry.content else { return Ok(None) };
         let mut pack = File::open(self.dir.join("base.pack"))?;
         pack.seek(SeekFrom::Start(offset))?;
         let mut bytes = Vec::new();
         pack.take(length).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 == length {
-            Ok(Some(bytes))
-        } else {
-            Err(io::Error::new(io::ErrorKind::UnexpectedEof, "base.pack is shorter than its list says"))
+        if bytes.len() as u64 != length {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "base.pack is shorter than its list says"));
         }
+        let seen = entry.done || entry.host != At::Unknown;
+        Ok(Some(if seen { Kept::Seen(bytes) } else { Kept::Committed(bytes) }))
     }
 
-    /// Whether there is a commit to look things up in.
-    pub fn knows_a_commit(&self) -> bool {
-        self.blobs.is_some()
+    /// What git had of a file when the last run started.
+    pub fn committed(&self, path: &Path) -> Option<Vec<u8>> {
+        self.blobs.as_ref()?.content(path)
     }
 
     /// Opens the pack to keep more contents in.

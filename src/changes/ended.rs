@@ -1,12 +1,14 @@
 //! Writes down, when a run has ended, what the session saw of the host.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use super::base::{At, AtEnd, Base, Entry, LARGEST, Pack, text_of};
-use super::read::{Layers, Reading, Unreadable};
+use super::base::{At, AtEnd, Base, Entry, Pack, text_of};
+use super::merge::is_text;
+use super::read::{Layers, Reading, Seen, Unreadable};
 use super::sides::Reader;
 use crate::layer::entry::{Identity, Kind};
 use crate::layer::marks;
@@ -23,17 +25,15 @@ pub fn note(reading: &Reading, layers: &Layers, base: &mut Base) -> Result<(), U
         let at = base.first_look(&seen.path, seen.host.as_ref().map(|found| &found.id));
         let mut entry = Entry { host: at, session: seen.session.filter(|_| seen.same), content: None, done: false };
         let differs = !seen.same && seen.session.is_some();
-        if let (At::Here(_), true, Some(found)) = (at, differs, seen.host)
-            && found.meta.kind == Kind::File
-        {
-            entry.content = keep(&host, &seen.path, &found.id, base, &mut pack).map_err(|e| failed(&seen.path, e))?;
-        }
-        if at == At::Absent
-            && let Some(began) = began_as(&session, &seen.path, base).map_err(|e| failed(&seen.path, e))?
-        {
-            // The host had it, and has deleted it meanwhile.
-            entry.host = At::Unknown;
-            entry.session = seen.session.filter(|_| began.unchanged);
+        let mut sources = Sources { host: &host, session: &session, base, pack: &mut pack };
+        match (at, seen.host) {
+            (At::Here(id), Some(found)) if differs && found.meta.kind == Kind::File => {
+                entry.content = sources.keep_host(&seen.path, &id).map_err(|e| failed(&seen.path, e))?;
+            }
+            (At::Unknown, _) | (At::Absent, None) if differs => {
+                sources.keep_commit(seen, &mut entry).map_err(|e| failed(&seen.path, e))?;
+            }
+            _ => {}
         }
         base.set(seen.path.clone(), entry);
     }
@@ -55,43 +55,60 @@ fn left_behind(reading: &Reading) -> HashMap<&Path, AtEnd> {
     left
 }
 
-struct Began {
-    unchanged: bool,
+/// Where contents are kept from.
+struct Sources<'a> {
+    host: &'a Reader,
+    session: &'a Reader,
+    base: &'a Base,
+    pack: &'a mut Option<Pack>,
 }
 
-/// How a file of the session's began, if that was as a copy of one that git knows at this path.
-fn began_as(session: &Reader, path: &Path, base: &Base) -> io::Result<Option<Began>> {
-    let (Some(leaf), Some(name)) = (session.leaf(path)?, path.file_name()) else { return Ok(None) };
-    if !base.knows_a_commit() || leaf.found.meta.kind != Kind::File {
-        return Ok(None);
+impl Sources<'_> {
+    /// Keeps the host's content of a text file, as it was when it was compared.
+    fn keep_host(&mut self, path: &Path, state: &Identity) -> io::Result<Option<(u64, u64)>> {
+        let (Some(leaf), Some(name)) = (self.host.leaf(path)?, path.file_name()) else { return Ok(None) };
+        if leaf.found.id != *state {
+            return Ok(None);
+        }
+        text_of(&leaf.open(name)?, state)?.map(|bytes| self.keep(&bytes)).transpose()
     }
-    let file = leaf.open(name)?;
-    if !marks::read(file.as_fd(), leaf.encoding())?.copied_up {
-        return Ok(None);
+
+    /// The host changed or deleted a file while the command ran: keeps what the commit had of it, for the next
+    /// run may start from another commit.
+    fn keep_commit(&mut self, seen: &Seen, entry: &mut Entry) -> io::Result<()> {
+        let (Some(leaf), Some(name)) = (self.session.leaf(&seen.path)?, seen.path.file_name()) else { return Ok(()) };
+        let kind = leaf.found.meta.kind;
+        let Some(blob) = (kind == Kind::File).then(|| self.base.committed(&seen.path)).flatten() else {
+            return Ok(());
+        };
+        let file = leaf.open(name)?;
+        let copied_up = marks::read(file.as_fd(), leaf.encoding())?.copied_up;
+        if seen.host.is_none() {
+            // A file that was renamed to this place was copied up too: only the commit tells.
+            if !copied_up {
+                return Ok(());
+            }
+            entry.host = At::Unknown;
+        }
+        if copied_up && has_content(&file, &blob)? {
+            entry.session = seen.session;
+        } else if is_text(&blob) {
+            entry.content = Some(self.keep(&blob)?);
+        }
+        Ok(())
     }
-    // A file that was renamed to this place was copied up too: only the commit tells.
-    let Some(blob) = base.content(path)? else { return Ok(None) };
+
+    fn keep(&mut self, bytes: &[u8]) -> io::Result<(u64, u64)> {
+        let pack = match self.pack {
+            Some(pack) => pack,
+            None => self.pack.insert(self.base.pack()?),
+        };
+        pack.keep(bytes)
+    }
+}
+
+fn has_content(file: &File, wanted: &[u8]) -> io::Result<bool> {
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    Ok(Some(Began { unchanged: bytes == blob }))
-}
-
-/// Keeps the host's content of a text file, as it was when it was compared.
-fn keep(
-    host: &Reader,
-    path: &Path,
-    state: &Identity,
-    base: &Base,
-    pack: &mut Option<Pack>,
-) -> io::Result<Option<(u64, u64)>> {
-    let (Some(leaf), Some(name)) = (host.leaf(path)?, path.file_name()) else { return Ok(None) };
-    if leaf.found.id != *state {
-        return Ok(None);
-    }
-    let Some(bytes) = text_of(&leaf.open(name)?, state)? else { return Ok(None) };
-    let pack = match pack {
-        Some(pack) => pack,
-        None => pack.insert(base.pack()?),
-    };
-    Ok(Some(pack.keep(&bytes)?))
+    file.take(wanted.len() as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes == wanted)
 }

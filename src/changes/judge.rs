@@ -6,9 +6,9 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use super::base::{At, Base};
+use super::base::{At, Base, Kept};
 use super::compare::{link_target, same_content};
-use super::merge::{Merged, is_text, three_way};
+use super::merge::{Merged, is_text, merge};
 use super::{ChangeKind, Conflict};
 use crate::layer::entry::{Found, Kind, open_file};
 use crate::layer::marks;
@@ -198,13 +198,14 @@ impl Judge<'_> {
         let (Some(session), Some(host)) = (whole(session)?, whole(host)?) else {
             return Ok(Content::Conflict(Conflict::Binary));
         };
-        if session == base {
-            return Ok(Content::Ours);
+        match &base {
+            Kept::Seen(base) if session == *base => return Ok(Content::Ours),
+            Kept::Seen(base) if host == *base => return Ok(Content::Theirs),
+            // Opened, or written as it was. Made anew it would be an edit taken back.
+            Kept::Committed(base) if session == *base && marks.copied_up => return Ok(Content::Ours),
+            _ => {}
         }
-        if host == base {
-            return Ok(Content::Theirs);
-        }
-        Ok(match three_way(&base, &host, &session, "") {
+        Ok(match merge(Some(&base), &host, &session, "") {
             Merged::Clean(merged) if merged == host => Content::Ours,
             Merged::Clean(merged) => Content::Merged(merged.len() as u64),
             Merged::Conflict(_) => Content::Conflict(Conflict::Content),

@@ -12,7 +12,7 @@ use super::Change;
 use super::base::Base;
 use super::compare::link_target;
 use super::contents::{Content, Contents, LARGEST};
-use super::merge::{Merged, three_way};
+use super::merge::{Merged, merge};
 use super::read::{Layers, Unreadable};
 use crate::layer::Encoding;
 use crate::layer::entry::{Found, Kind, open_file};
@@ -177,9 +177,7 @@ impl<'a> Sides<'a> {
         else {
             return Ok(None);
         };
-        // Without a base everything that differs is in conflict.
-        let base = self.base.content(path)?.unwrap_or_default();
-        Ok(Some(three_way(&base, &host, &session, &self.name)))
+        Ok(Some(merge(self.base.content(path)?.as_ref(), &host, &session, &self.name)))
     }
 }
 

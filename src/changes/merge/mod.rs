@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use similar::{Algorithm, capture_diff_slices};
 
+use super::base::Kept;
+
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +24,42 @@ pub enum Merged {
 /// Whether bytes are text by git's rule: no NUL near the beginning.
 pub fn is_text(bytes: &[u8]) -> bool {
     !bytes[..bytes.len().min(8000)].contains(&0)
+}
+
+/// Merges what the host and the session made of what is known to have been there, if anything is.
+pub fn merge(base: Option<&Kept>, host: &[u8], session: &[u8], name: &str) -> Merged {
+    match base {
+        Some(Kept::Seen(base)) => three_way(base, host, session, name),
+        Some(Kept::Committed(base)) if !may_have_been_edited(base, host, session) => {
+            three_way(base, host, session, name)
+        }
+        _ => apart(host, session, name),
+    }
+}
+
+/// Whether a file that git had this content of may well have had edits when the session saw it. One that is in both
+/// says so. Of one that is in one side alone nobody can tell whether that side made it or the other took it back,
+/// which must not be a guess where it is all that a side did.
+fn may_have_been_edited(base: &[u8], host: &[u8], session: &[u8]) -> bool {
+    let text = Text::new(base, host, session);
+    let (ours, theirs) = (text.hunks(HOST, false), text.hunks(SESSION, false));
+    let lines = |side: usize, hunk: &Hunk| text.numbers[side].get(hunk.side.clone());
+    let theirs: HashMap<(usize, usize), &Hunk> =
+        theirs.iter().map(|hunk| ((hunk.base.start, hunk.base.end), hunk)).collect();
+    let same = |hunk: &Hunk| {
+        let other = theirs.get(&(hunk.base.start, hunk.base.end));
+        other.is_some_and(|other| lines(HOST, hunk) == lines(SESSION, other))
+    };
+    ours.is_empty() || theirs.is_empty() || ours.iter().any(same)
+}
+
+/// Both sides, with markers around everything.
+fn apart(host: &[u8], session: &[u8], name: &str) -> Merged {
+    if ![host, session].into_iter().all(is_text) {
+        return Merged::Binary;
+    }
+    let text = Text::new(&[], host, session);
+    Merged::Conflict(text.write(&[text.everything()], name))
 }
 
 /// Merges what the host and the session made of `base`.
