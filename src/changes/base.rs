@@ -5,7 +5,7 @@
 //! so that a later edit on the host can be told apart and merged. After an apply it is what was applied.
 //! Only the host writes here (`base.jsonl`, `base.pack` beside the record).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -59,18 +59,28 @@ pub enum Kept {
     Committed(Vec<u8>),
 }
 
-/// What was noted of a path when a run ended, whatever is applied or undone later.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AtEnd {
-    /// The session had no directory there through which what the host has would shine: it deleted or replaced it.
-    #[serde(rename = "z", default, skip_serializing_if = "std::ops::Not::not")]
-    pub closed: bool,
+/// Attributes of the user's.
+pub type Xattrs = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// How a directory looked when the session saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Looks<'a> {
+    /// Permission bits.
+    pub mode: u32,
+    /// Attributes.
+    pub xattrs: &'a Xattrs,
 }
 
+static NO_XATTRS: Xattrs = BTreeMap::new();
+
+/// An entry, and what the ends of runs have noted beside it: applying and undoing do not change that.
 #[derive(Clone, Debug)]
 struct Known {
     entry: Entry,
-    at_end: AtEnd,
+    /// When the last run ended the session had no directory there that would let what the host has shine through.
+    closed: bool,
+    /// The host's attributes of a directory; `None`: the host touched it during the run, so its looks are not known.
+    xattrs: Option<Xattrs>,
 }
 
 /// All that is known.
@@ -116,12 +126,14 @@ impl Head {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Line<E, A> {
+struct Line<E> {
     p: BytePath,
     #[serde(flatten)]
     entry: E,
-    #[serde(flatten)]
-    at_end: A,
+    #[serde(rename = "z", default, skip_serializing_if = "std::ops::Not::not")]
+    closed: bool,
+    #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+    xattrs: Option<Vec<(Vec<u8>, Vec<u8>)>>,
 }
 
 const FORMAT: u32 = 1;
@@ -139,8 +151,9 @@ impl Base {
         let Some(head) = lines.next() else { return Ok(base) };
         base.noted = Head::parse(&head?)?.noted();
         for line in lines {
-            let Line { p, entry, at_end } = serde_json::from_slice(&line?)?;
-            base.entries.insert(p.0, Known { entry, at_end });
+            let Line { p, entry, closed, xattrs } = serde_json::from_slice(&line?)?;
+            let xattrs = xattrs.map(|pairs| pairs.into_iter().collect());
+            base.entries.insert(p.0, Known { entry, closed, xattrs });
         }
         Ok(base)
     }
@@ -158,9 +171,10 @@ impl Base {
         let mut out = BufWriter::new(File::create(&temp)?);
         let head = Head { format: FORMAT, stamp: self.noted.flatten(), complete: self.noted.is_some() };
         serde_json::to_writer(&mut out, &head)?;
-        for (path, Known { entry, at_end }) in &self.entries {
+        for (path, Known { entry, closed, xattrs }) in &self.entries {
             out.write_all(b"\n")?;
-            serde_json::to_writer(&mut out, &Line { p: path.as_path().into(), entry, at_end })?;
+            let xattrs = xattrs.as_ref().map(|xattrs| xattrs.clone().into_iter().collect());
+            serde_json::to_writer(&mut out, &Line { p: path.as_path().into(), entry, closed: *closed, xattrs })?;
         }
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
         fs::rename(temp, self.list())
@@ -201,14 +215,23 @@ impl Base {
 
     /// Notes what is known of a path now.
     pub fn set(&mut self, path: PathBuf, entry: Entry) {
-        let at_end = self.entries.get(&path).map(|known| known.at_end.clone()).unwrap_or_default();
-        self.entries.insert(path, Known { entry, at_end });
+        match self.entries.get_mut(&path) {
+            Some(known) => known.entry = entry,
+            None => drop(self.entries.insert(path, Known { entry, closed: false, xattrs: None })),
+        }
     }
 
-    /// Notes what the last run left in places that are known. What an earlier one left is forgotten.
-    pub fn set_at_end(&mut self, mut left: HashMap<&Path, AtEnd>) {
+    /// Notes the host's attributes of a directory that is known, as the session saw them.
+    pub fn set_xattrs(&mut self, path: &Path, xattrs: Xattrs) {
+        if let Some(known) = self.entries.get_mut(path) {
+            known.xattrs = Some(xattrs);
+        }
+    }
+
+    /// Notes where the last run has left nothing that the host's would shine through.
+    pub fn set_closed(&mut self, closed: &HashSet<&Path>) {
         for (path, known) in &mut self.entries {
-            known.at_end = left.remove(path.as_path()).unwrap_or_default();
+            known.closed = closed.contains(path.as_path());
         }
     }
 
@@ -219,23 +242,32 @@ impl Base {
 
     /// The host's side as the session saw it, from what the host has now if nothing was written down.
     pub fn first_look(&self, path: &Path, host: Option<&Identity>) -> At {
-        match (host, self.stamp) {
-            (None, _) => At::Absent,
+        match host {
+            None => At::Absent,
             _ if self.was_closed_above(path) => At::Absent,
-            (Some(host), Some(stamp)) if !host.is_dir() && host.ctime >= stamp => At::Unknown,
-            (Some(host), _) => At::Here(*host),
+            Some(host) if !host.is_dir() && self.is_of_the_run(host) => At::Unknown,
+            Some(host) => At::Here(*host),
         }
+    }
+
+    /// Whether the host did something to a file, or in a directory, after the last run had started.
+    pub fn is_of_the_run(&self, host: &Identity) -> bool {
+        self.stamp.is_some_and(|stamp| host.ctime >= stamp)
     }
 
     /// Whether a directory above had been deleted or replaced when an earlier run ended: what the host has put
     /// there since, the session cannot have seen.
     pub fn was_closed_above(&self, path: &Path) -> bool {
-        path.ancestors().skip(1).any(|above| self.entries.get(above).is_some_and(|known| known.at_end.closed))
+        path.ancestors().skip(1).any(|above| self.entries.get(above).is_some_and(|known| known.closed))
+    }
+
+    fn saw(&self, path: &Path, host: &Identity) -> At {
+        self.get(path).map_or_else(|| self.first_look(path, Some(host)), |entry| entry.host)
     }
 
     /// Whether the host changed a path since the session saw it.
     pub fn has_moved(&self, path: &Path, host: &Identity) -> bool {
-        match self.get(path).map_or_else(|| self.first_look(path, Some(host)), |entry| entry.host) {
+        match self.saw(path, host) {
             At::Here(then) if host.is_dir() && then.is_dir() => then.permissions() != host.permissions(),
             At::Here(then) => then != *host,
             At::Absent | At::Unknown => true,
@@ -255,11 +287,31 @@ impl Base {
         })
     }
 
-    /// The permission bits that the session saw.
-    pub fn permissions(&self, path: &Path) -> Option<u32> {
-        match self.get(path)?.host {
+    /// The permission bits that the session saw of a file, given the host's; `None`: nobody knows.
+    pub fn permissions(&self, path: &Path, host: &Identity) -> Option<u32> {
+        match self.saw(path, host) {
             At::Here(then) => Some(then.permissions()),
-            At::Absent | At::Unknown => None,
+            // Both made one.
+            At::Absent => Some(host.permissions()),
+            At::Unknown => None,
+        }
+    }
+
+    /// How a directory looked when the session saw it, given how the host's looks now; `None`: nobody knows.
+    pub fn looks<'a>(&'a self, path: &Path, host: &Identity, now: &'a Xattrs) -> Option<Looks<'a>> {
+        let Some(known) = self.entries.get(path) else {
+            return match self.first_look(path, Some(host)) {
+                At::Here(_) if self.is_of_the_run(host) => None,
+                At::Here(then) => Some(Looks { mode: then.permissions(), xattrs: now }),
+                _ => Some(Looks { mode: host.permissions(), xattrs: &NO_XATTRS }),
+            };
+        };
+        match (known.entry.host, &known.xattrs) {
+            // Both made one.
+            (At::Absent, _) => Some(Looks { mode: host.permissions(), xattrs: &NO_XATTRS }),
+            (At::Here(then), Some(xattrs)) => Some(Looks { mode: then.permissions(), xattrs }),
+            (At::Here(then), None) if known.entry.done => Some(Looks { mode: then.permissions(), xattrs: now }),
+            (At::Here(_) | At::Unknown, _) => None,
         }
     }
 

@@ -1,17 +1,19 @@
 //! Writes down, when a run has ended, what the session saw of the host.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-use super::base::{At, AtEnd, Base, Entry, Pack, text_of};
+use super::base::{At, Base, Entry, Pack, text_of};
 use super::merge::is_text;
 use super::read::{Layers, Reading, Seen, Unreadable};
 use super::sides::Reader;
 use crate::layer::entry::{Identity, Kind};
 use crate::layer::marks;
+use crate::layer::stack::Dir;
 
 /// Notes every path that was seen and not known before.
 pub fn note(reading: &Reading, layers: &Layers, base: &mut Base) -> Result<(), Unreadable> {
@@ -36,23 +38,31 @@ pub fn note(reading: &Reading, layers: &Layers, base: &mut Base) -> Result<(), U
             _ => {}
         }
         base.set(seen.path.clone(), entry);
+        if let Some(dir) = host_dir(seen, &host, base).map_err(|e| failed(&seen.path, e))? {
+            base.set_xattrs(&seen.path, dir.xattrs().clone());
+        }
     }
     if let Some(pack) = pack {
         pack.finish().map_err(|e| failed(Path::new("base.pack"), e))?;
     }
-    base.set_at_end(left_behind(reading));
+    base.set_closed(&closed(reading));
     base.run_ended();
     base.save().map_err(|e| failed(Path::new("base.jsonl"), e))
 }
 
-/// What the session has left in each place, for what the host puts there before it goes on.
-fn left_behind(reading: &Reading) -> HashMap<&Path, AtEnd> {
-    let mut left: HashMap<&Path, AtEnd> = HashMap::new();
-    let leaves = reading.seen.iter().filter(|seen| seen.session.is_none_or(|id| !id.is_dir()));
-    for path in reading.hidden.iter().chain(leaves.map(|seen| &seen.path)) {
-        left.entry(path).or_default().closed = true;
+/// The host's side of a directory that both have, if it looks as it did when the run began.
+fn host_dir(seen: &Seen, host: &Reader, base: &Base) -> io::Result<Option<Rc<Dir>>> {
+    let both = seen.session.is_some_and(|id| id.is_dir());
+    match seen.host.filter(|found| both && found.id.is_dir() && !base.is_of_the_run(&found.id)) {
+        Some(_) => host.dir(&seen.path),
+        None => Ok(None),
     }
-    left
+}
+
+/// Where the session has left nothing that would let the host's shine through.
+fn closed(reading: &Reading) -> HashSet<&Path> {
+    let leaves = reading.seen.iter().filter(|seen| seen.session.is_none_or(|id| !id.is_dir()));
+    leaves.map(|seen| &seen.path).chain(&reading.hidden).map(PathBuf::as_path).collect()
 }
 
 /// Where contents are kept from.
