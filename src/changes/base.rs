@@ -137,6 +137,7 @@ struct Line<E> {
 }
 
 const FORMAT: u32 = 1;
+const LIST: &str = "base.jsonl";
 
 impl Base {
     /// Reads what is known of the session in `dir`; `stamp` is the start of its last run.
@@ -156,6 +157,18 @@ impl Base {
             base.entries.insert(p.0, Known { entry, closed, xattrs });
         }
         Ok(base)
+    }
+
+    /// Whether the end of the run that started then has been written down for the session in `dir`.
+    pub fn is_noted(dir: &Path, stamp: Option<i64>) -> io::Result<bool> {
+        let file = match File::open(dir.join(LIST)) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(e) => return Err(e),
+        };
+        let mut head = Vec::new();
+        BufReader::new(file).read_until(b'\n', &mut head)?;
+        Ok(!head.is_empty() && Head::parse(&head)?.noted() == Some(stamp))
     }
 
     /// With the commit that was checked out when the last run started.
@@ -181,7 +194,7 @@ impl Base {
     }
 
     fn list(&self) -> PathBuf {
-        self.dir.join("base.jsonl")
+        self.dir.join(LIST)
     }
 
     /// Start of the last run.
