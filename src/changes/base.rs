@@ -7,19 +7,17 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::blobs::Blobs;
-use super::merge::is_text;
+use super::pack;
+pub use super::pack::{LARGEST, Pack, text_of};
 use crate::git::Id;
 use crate::layer::entry::Identity;
 use crate::paths::BytePath;
-
-/// Larger files are not kept as a base to merge with.
-pub const LARGEST: u64 = 1 << 20;
 
 /// The host's side as the session saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -332,14 +330,8 @@ impl Base {
     pub fn content(&self, path: &Path) -> io::Result<Option<Kept>> {
         let Some(entry) = self.get(path) else { return Ok(self.committed(path).map(Kept::Committed)) };
         // Never from the commit: what is known may be of an earlier run, and the host has committed its edit since.
-        let Some((offset, length)) = entry.content else { return Ok(None) };
-        let mut pack = File::open(self.dir.join("base.pack"))?;
-        pack.seek(SeekFrom::Start(offset))?;
-        let mut bytes = Vec::new();
-        pack.take(length).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 != length {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "base.pack is shorter than its list says"));
-        }
+        let Some(place) = entry.content else { return Ok(None) };
+        let bytes = pack::read(&self.dir, place)?;
         let seen = entry.done || entry.host != At::Unknown;
         Ok(Some(if seen { Kept::Seen(bytes) } else { Kept::Committed(bytes) }))
     }
@@ -351,42 +343,46 @@ impl Base {
 
     /// Opens the pack to keep more contents in.
     pub fn pack(&self) -> io::Result<Pack> {
-        let file = File::options().create(true).append(true).open(self.dir.join("base.pack"))?;
-        let end = file.metadata()?.len();
-        Ok(Pack { out: BufWriter::with_capacity(1 << 16, file), end })
+        Pack::open(&self.dir)
     }
 }
 
-/// The content of a text file in this very state; `None`: it is none, is too large, or has changed since, and what
-/// the host wrote meanwhile must not become the base of its own edit.
-pub fn text_of(file: &File, state: &Identity) -> io::Result<Option<Vec<u8>>> {
-    let unchanged = || Ok::<_, io::Error>(Identity::from(&rustix::fs::fstat(file)?) == *state);
-    if state.size > LARGEST || !unchanged()? {
-        return Ok(None);
-    }
-    let mut bytes = Vec::with_capacity(state.size as usize);
-    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    Ok((unchanged()? && bytes.len() as u64 <= LARGEST && is_text(&bytes)).then_some(bytes))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Contents being kept.
-#[derive(Debug)]
-pub struct Pack {
-    out: BufWriter<File>,
-    end: u64,
-}
-
-impl Pack {
-    /// Keeps one; gives its place.
-    pub fn keep(&mut self, bytes: &[u8]) -> io::Result<(u64, u64)> {
-        let place = (self.end, bytes.len() as u64);
-        self.out.write_all(bytes)?;
-        self.end += bytes.len() as u64;
-        Ok(place)
+    #[test]
+    fn only_the_end_of_a_run_makes_it_complete() {
+        let dir = tempfile::tempdir().unwrap();
+        let load = |stamp| Base::load(dir.path(), stamp).unwrap();
+        let is_noted = |stamp| Base::is_noted(dir.path(), stamp).unwrap();
+        assert!(!load(Some(1)).is_complete() && !is_noted(Some(1)));
+        load(Some(1)).save().unwrap();
+        assert!(!load(Some(1)).is_complete() && !is_noted(Some(1)));
+        let mut base = load(Some(1));
+        base.run_ended();
+        base.save().unwrap();
+        assert!(load(Some(1)).is_complete() && is_noted(Some(1)));
+        // Nor does what is written later take it away.
+        load(Some(2)).save().unwrap();
+        assert!(!load(Some(2)).is_complete() && load(Some(1)).is_complete());
     }
 
-    /// Makes them durable; before the list that names their places.
-    pub fn finish(self) -> io::Result<()> {
-        self.out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()
+    #[test]
+    fn what_the_end_noted_outlives_an_apply() {
+        let dir = tempfile::tempdir().unwrap();
+        let entry = |host| Entry { host, session: None, content: None, done: false };
+        let id = Identity::from(&rustix::fs::stat(dir.path()).unwrap());
+        let xattrs = Xattrs::from([(b"user.x".to_vec(), b"\0\xff".to_vec())]);
+        let mut base = Base::load(dir.path(), Some(i64::MAX)).unwrap();
+        base.set("d".into(), entry(At::Here(id)));
+        base.set_xattrs(Path::new("d"), xattrs.clone());
+        base.set_closed(&HashSet::from([Path::new("d")]));
+        base.save().unwrap();
+        let mut base = Base::load(dir.path(), Some(i64::MAX)).unwrap();
+        base.set("d".into(), Entry { done: true, ..entry(At::Here(id)) });
+        assert_eq!(base.looks(Path::new("d"), &id, &NO_XATTRS).unwrap().xattrs, &xattrs);
+        assert_eq!(base.first_look(Path::new("d/new"), Some(&id)), At::Absent);
+        assert_eq!(base.first_look(Path::new("dd/new"), Some(&id)), At::Here(id));
     }
 }

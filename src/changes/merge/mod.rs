@@ -37,9 +37,8 @@ pub fn merge(base: Option<&Kept>, host: &[u8], session: &[u8], name: &str) -> Me
     }
 }
 
-/// Whether a file that git had this content of may well have had edits when the session saw it. One that is in both
-/// says so. Of one that is in one side alone nobody can tell whether that side made it or the other took it back,
-/// which must not be a guess where it is all that a side did.
+/// Whether something says that a file had edits when the session saw it, on top of what git had of it: the same
+/// edit on both sides does. And where a side has no edit at all, it may have taken one back.
 fn may_have_been_edited(base: &[u8], host: &[u8], session: &[u8]) -> bool {
     let text = Text::new(base, host, session);
     let (ours, theirs) = (text.hunks(HOST, false), text.hunks(SESSION, false));
