@@ -77,7 +77,7 @@ struct Known {
     entry: Entry,
     /// When the last run ended the session had no directory there that would let what the host has shine through.
     closed: bool,
-    /// The host's attributes of a directory; `None`: the host touched it during the run, so its looks are not known.
+    /// The host's attributes; `None`: the host touched it during the run, so that its looks before are not known.
     xattrs: Option<Xattrs>,
 }
 
@@ -232,7 +232,7 @@ impl Base {
         }
     }
 
-    /// Notes the host's attributes of a directory that is known, as the session saw them.
+    /// Notes the host's attributes of a path that is known, as the session saw them.
     pub fn set_xattrs(&mut self, path: &Path, xattrs: Xattrs) {
         if let Some(known) = self.entries.get_mut(path) {
             known.xattrs = Some(xattrs);
@@ -308,6 +308,11 @@ impl Base {
         }
     }
 
+    /// Whether these are the attributes that the session saw of a file.
+    pub fn saw_xattrs(&self, path: &Path, xattrs: &Xattrs) -> bool {
+        self.entries.get(path).is_some_and(|known| known.xattrs.as_ref() == Some(xattrs))
+    }
+
     /// How a directory looked when the session saw it, given how the host's looks now; `None`: nobody knows.
     pub fn looks<'a>(&'a self, path: &Path, host: &Identity, now: &'a Xattrs) -> Option<Looks<'a>> {
         let Some(known) = self.entries.get(path) else {
@@ -339,6 +344,11 @@ impl Base {
     /// What git had of a file when the last run started.
     pub fn committed(&self, path: &Path) -> Option<Vec<u8>> {
         self.blobs.as_ref()?.content(path)
+    }
+
+    /// Whether there is a commit to look things up in.
+    pub fn knows_a_commit(&self) -> bool {
+        self.blobs.is_some()
     }
 
     /// Opens the pack to keep more contents in.

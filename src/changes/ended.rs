@@ -5,15 +5,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
-use super::base::{At, Base, Entry, Pack, text_of};
+use super::base::{At, Base, Entry, Pack, Xattrs, text_of};
 use super::merge::is_text;
 use super::read::{Layers, Reading, Seen, Unreadable};
 use super::sides::Reader;
 use crate::layer::entry::{Identity, Kind};
 use crate::layer::marks;
-use crate::layer::stack::Dir;
 
 /// Notes every path that was seen and not known before.
 pub fn note(reading: &Reading, layers: &Layers, base: &mut Base) -> Result<(), Unreadable> {
@@ -26,20 +24,11 @@ pub fn note(reading: &Reading, layers: &Layers, base: &mut Base) -> Result<(), U
         }
         let at = base.first_look(&seen.path, seen.host.as_ref().map(|found| &found.id));
         let mut entry = Entry { host: at, session: seen.session.filter(|_| seen.same), content: None, done: false };
-        let differs = !seen.same && seen.session.is_some();
         let mut sources = Sources { host: &host, session: &session, base, pack: &mut pack };
-        match (at, seen.host) {
-            (At::Here(id), Some(found)) if differs && found.meta.kind == Kind::File => {
-                entry.content = sources.keep_host(&seen.path, &id).map_err(|e| failed(&seen.path, e))?;
-            }
-            (At::Unknown, _) | (At::Absent, None) if differs => {
-                sources.keep_commit(seen, &mut entry).map_err(|e| failed(&seen.path, e))?;
-            }
-            _ => {}
-        }
+        let xattrs = sources.keep(seen, &mut entry).map_err(|e| failed(&seen.path, e))?;
         base.set(seen.path.clone(), entry);
-        if let Some(dir) = host_dir(seen, &host, base).map_err(|e| failed(&seen.path, e))? {
-            base.set_xattrs(&seen.path, dir.xattrs().clone());
+        if let Some(xattrs) = xattrs {
+            base.set_xattrs(&seen.path, xattrs);
         }
     }
     if let Some(pack) = pack {
@@ -48,15 +37,6 @@ pub fn note(reading: &Reading, layers: &Layers, base: &mut Base) -> Result<(), U
     base.set_closed(&closed(reading));
     base.run_ended();
     base.save().map_err(|e| failed(Path::new("base.jsonl"), e))
-}
-
-/// The host's side of a directory that both have, if it looks as it did when the run began.
-fn host_dir(seen: &Seen, host: &Reader, base: &Base) -> io::Result<Option<Rc<Dir>>> {
-    let both = seen.session.is_some_and(|id| id.is_dir());
-    match seen.host.filter(|found| both && found.id.is_dir() && !base.is_of_the_run(&found.id)) {
-        Some(_) => host.dir(&seen.path),
-        None => Ok(None),
-    }
 }
 
 /// Where the session has left nothing that would let the host's shine through.
@@ -74,41 +54,63 @@ struct Sources<'a> {
 }
 
 impl Sources<'_> {
+    /// Keeps what a later edit of the host is compared with; gives the host's attributes if those are known.
+    fn keep(&mut self, seen: &Seen, entry: &mut Entry) -> io::Result<Option<Xattrs>> {
+        let Some(session) = seen.session else { return Ok(None) };
+        match (entry.host, seen.host) {
+            (At::Here(state), Some(_)) if state.is_dir() && session.is_dir() => self.dir(&seen.path, &state),
+            (At::Here(state), Some(found)) if !seen.same && found.meta.kind == Kind::File => {
+                self.host_file(&seen.path, &state, entry)
+            }
+            (At::Unknown, _) | (At::Absent, None) if !seen.same => self.committed(seen, entry).map(|()| None),
+            _ => Ok(None),
+        }
+    }
+
+    /// The attributes of a directory that the host has not touched since the run began.
+    fn dir(&self, path: &Path, state: &Identity) -> io::Result<Option<Xattrs>> {
+        let Some(dir) = self.host.dir(path)?.filter(|_| !self.base.is_of_the_run(state)) else { return Ok(None) };
+        // They were read after it had been compared.
+        let now = Identity::from(&rustix::fs::fstat(dir.top().fd())?);
+        Ok((now == *state).then(|| dir.xattrs().clone()))
+    }
+
     /// Keeps the host's content of a text file, as it was when it was compared.
-    fn keep_host(&mut self, path: &Path, state: &Identity) -> io::Result<Option<(u64, u64)>> {
+    fn host_file(&mut self, path: &Path, state: &Identity, entry: &mut Entry) -> io::Result<Option<Xattrs>> {
         let (Some(leaf), Some(name)) = (self.host.leaf(path)?, path.file_name()) else { return Ok(None) };
         if leaf.found.id != *state {
             return Ok(None);
         }
-        text_of(&leaf.open(name)?, state)?.map(|bytes| self.keep(&bytes)).transpose()
+        let file = leaf.open(name)?;
+        if let Some(bytes) = text_of(&file, state)? {
+            entry.content = Some(self.pack(&bytes)?);
+        }
+        let xattrs = marks::read(file.as_fd(), leaf.encoding())?.xattrs;
+        Ok((Identity::from(&rustix::fs::fstat(&file)?) == *state).then_some(xattrs))
     }
 
     /// The host changed or deleted a file while the command ran: keeps what the commit had of it, for the next
     /// run may start from another commit.
-    fn keep_commit(&mut self, seen: &Seen, entry: &mut Entry) -> io::Result<()> {
+    fn committed(&mut self, seen: &Seen, entry: &mut Entry) -> io::Result<()> {
         let (Some(leaf), Some(name)) = (self.session.leaf(&seen.path)?, seen.path.file_name()) else { return Ok(()) };
-        let kind = leaf.found.meta.kind;
-        let Some(blob) = (kind == Kind::File).then(|| self.base.committed(&seen.path)).flatten() else {
+        if !self.base.knows_a_commit() || leaf.found.meta.kind != Kind::File {
             return Ok(());
-        };
+        }
         let file = leaf.open(name)?;
         let copied_up = marks::read(file.as_fd(), leaf.encoding())?.copied_up;
-        if seen.host.is_none() {
-            // A file that was renamed to this place was copied up too: only the commit tells.
-            if !copied_up {
-                return Ok(());
-            }
-            entry.host = At::Unknown;
-        }
+        // A file that was renamed to this place was copied up too: only the commit tells.
+        let blob = if copied_up || seen.host.is_some() { self.base.committed(&seen.path) } else { None };
+        let Some(blob) = blob else { return Ok(()) };
+        entry.host = At::Unknown;
         if copied_up && has_content(&file, &blob)? {
             entry.session = seen.session;
         } else if is_text(&blob) {
-            entry.content = Some(self.keep(&blob)?);
+            entry.content = Some(self.pack(&blob)?);
         }
         Ok(())
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> io::Result<(u64, u64)> {
+    fn pack(&mut self, bytes: &[u8]) -> io::Result<(u64, u64)> {
         let pack = match self.pack {
             Some(pack) => pack,
             None => self.pack.insert(self.base.pack()?),

@@ -198,6 +198,11 @@ impl Judge<'_> {
         if self.base.is_untouched(self.path, &new.1.id) {
             return Ok(Content::Ours);
         }
+        let hosts = marks::read(host.as_fd(), old.0.encoding())?.xattrs;
+        if marks.xattrs != hosts && !self.base.saw_xattrs(self.path, &hosts) {
+            // Those of the session come with its content, and the host has set others.
+            return Ok(Content::Conflict(Conflict::Binary));
+        }
         if same {
             // Only attributes differ.
             return Ok(Content::Theirs);

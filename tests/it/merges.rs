@@ -20,6 +20,7 @@ on!(native:
     permissions_are_merged_like_content,
     merged_files_are_shown_as_they_will_be,
     attributes_of_directories_are_merged,
+    attributes_of_a_file_that_the_host_sets_are_not_lost,
 );
 
 fn a_later_edit_elsewhere_in_the_file_is_merged(engine: Engine) {
@@ -231,4 +232,26 @@ fn attributes_of_directories_are_merged(engine: Engine) {
     sandbox.change_repo(|_| sandbox.cowbox(&["undo", "-y"]).output().done());
     assert_eq!(look("both"), (0o755, "user.host user.old ".to_owned()));
     assert_eq!(look("modes"), (0o750, "user.old ".to_owned()));
+}
+
+fn attributes_of_a_file_that_the_host_sets_are_not_lost(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    for name in ["hosts", "sessions"] {
+        sandbox.write(name, nine());
+        set_xattr(&sandbox.repo().join(name), "user.old", "1");
+    }
+    // In place: a new file would have no attributes.
+    let script = "for name in hosts sessions; do text=$(sed 's/line 2/session/' $name); echo \"$text\" > $name; done
+        setfattr -x user.old sessions";
+    sandbox.sh(script).done();
+    sandbox.change_repo(|repo| {
+        set_xattr(&repo.join("hosts"), "user.host", "1");
+        let edited = fs::File::options().append(true).open(repo.join("sessions")).unwrap();
+        std::io::Write::write_all(&mut &edited, b"line 10\n").unwrap();
+    });
+    let output = sandbox.cowbox(&["apply", "-y"]).output().code(3).says("hosts: both");
+    assert_eq!(output.stderr().matches("warning").count(), 1, "{}", output.stderr());
+    sandbox.check_repo();
+    apply(&sandbox, &["--", "sessions"]).done();
+    assert_eq!(read(&sandbox, "sessions"), nine_with(2, "session") + "line 10\n");
 }
