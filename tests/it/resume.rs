@@ -238,7 +238,7 @@ fn a_resume_that_cannot_start_leaves_the_record(engine: Engine) {
     sandbox.write("nine", nine());
     let id = session(&sandbox, "it", "sed -i 's/line 2/session/' nine");
     let before = sandbox.record(&id).unwrap();
-    let options = ["run", "--resume", "it", "--detach", "--workdir", "nowhere", "--", "true"];
+    let options = ["run", "--resume", "it", "--detach", "--runtime", "/nowhere/runtime", "--", "true"];
     let _ = sandbox.cowbox(&options).output().code(125);
     let after = sandbox.record(&id).unwrap();
     for what in ["incarnation", "command", "policy", "history", "state"] {
