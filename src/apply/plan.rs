@@ -136,7 +136,7 @@ impl Planner<'_> {
     fn change(&mut self, change: &Change) -> io::Result<()> {
         let Some(new) = change.new else { return Ok(()) };
         if new.kind == Kind::Dir && change.old.is_some_and(|old| old.kind == Kind::Dir) {
-            self.look(change, new.mode & 0o1777, true)?;
+            self.look(change, change.lands_with_mode().unwrap_or(new.mode) & 0o1777, true)?;
         } else if change.kind == ChangeKind::ModeChanged && self.has_one_name(&change.path)? {
             self.look(change, new.mode & 0o777, false)?;
         } else if !self.put(change)? {

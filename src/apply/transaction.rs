@@ -156,7 +156,7 @@ impl Desk<'_> {
         };
         let new_xattrs = match (taken, sides) {
             (Some(taken), _) => taken.old.xattrs.clone(),
-            (None, Some(sides)) if looks.xattrs => sides.session.dir(&looks.path)?.map(|dir| list(dir.xattrs())),
+            (None, Some(sides)) if looks.xattrs => sides.xattrs_of_dir(&looks.path)?.as_ref().map(list),
             _ => None,
         };
         Ok(LooksRecord {
