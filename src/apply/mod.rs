@@ -9,6 +9,7 @@ pub mod commits;
 pub mod copy;
 pub mod duplicate;
 pub mod host;
+pub mod intent;
 pub mod journal;
 pub mod keeper;
 pub mod plan;

@@ -187,7 +187,7 @@ fn carry_out(session: &Session, host: &Host, plan: &Plan, look: &Look) -> Result
 
 /// Whether nothing is left of a transaction.
 fn is_idle(session: &Session) -> bool {
-    matches!(Journal::left(session.dir()), Ok(None))
+    matches!(Journal::is_left(session.dir()), Ok(false))
 }
 
 /// Sorts out what lands. Numbers of changes, in their order.

@@ -138,8 +138,8 @@ impl Context<'_> {
 
 /// Refuses what would go wrong on a session whose transaction is not through.
 pub fn check_idle(session: &Session) -> Result<()> {
-    let left = Journal::left(session.dir()).map_err(|e| Error::io("read the journal in", session.dir(), e))?;
-    if left.is_some() && session.record.state == State::Stopped {
+    let left = Journal::is_left(session.dir()).map_err(|e| Error::io("read the journal in", session.dir(), e))?;
+    if left && session.record.state == State::Stopped {
         let name = session.name();
         return Err(Error::of(Kind::Consent, format!("an apply of session {name} was cut off in the middle")).hint(
             format!(
