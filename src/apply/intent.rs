@@ -1,12 +1,13 @@
 //! What a transaction will do, as its journal has it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::recover::Done;
 use crate::changes::base::Entry;
-use crate::layer::entry::Identity;
+use crate::layer::entry::{Found, Identity};
 use crate::paths::BytePath;
 
 /// Number of the format. A newer one is refused.
@@ -27,6 +28,9 @@ pub struct Intent {
     pub repo: BytePath,
     /// The steps, in order; the n-th one's temporary name is `.cowbox-<id>-<n>`.
     pub steps: Vec<StepRecord>,
+    /// What is below the directories that go aside, by step.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub below: BTreeMap<usize, Vec<(BytePath, Identity)>>,
     /// New looks, at the very end.
     pub looks: Vec<LooksRecord>,
     /// Directories in which names change: their permission bits and times before.
@@ -57,10 +61,23 @@ pub struct StepRecord {
 pub struct LooksRecord {
     /// Where.
     pub path: BytePath,
+    /// What the host has there.
+    #[serde(default)]
+    pub id: Option<Identity>,
     /// Before.
     pub old: Looked,
     /// After.
     pub new: Looked,
+}
+
+impl LooksRecord {
+    /// Whether they are for what was `found`: the host has not changed it since.
+    pub fn is_for(&self, found: &Found) -> bool {
+        // A directory in which names change is opened for that.
+        let modes = [self.old.mode, self.new.mode, self.old.mode | 0o700];
+        modes.contains(&found.id.permissions())
+            && self.id.is_none_or(|id| Identity { mode: found.id.mode, ..id }.is_same_but_renamed(&found.id))
+    }
 }
 
 /// How something looks: permission bits, and attributes where they are part of it.
@@ -107,11 +124,17 @@ impl Intent {
             undoes: None,
             repo: repo.into(),
             steps: Vec::new(),
+            below: BTreeMap::new(),
             looks: Vec::new(),
             parents: Vec::new(),
             settled: Vec::new(),
             left: None,
         }
+    }
+
+    /// What is below the directory that goes aside in a step.
+    pub fn below(&self, step: usize) -> impl Iterator<Item = (&Path, &Identity)> {
+        self.below.get(&step).into_iter().flatten().map(|(path, id)| (path.0.as_path(), id))
     }
 
     /// The temporary name of a step, in the directory of its target.

@@ -42,6 +42,17 @@ pub enum Reached {
     Back(Option<Staged>),
 }
 
+impl Reached {
+    /// The new things, if all of them were there.
+    pub fn staged(&self) -> Option<&Staged> {
+        match self {
+            Self::Nothing => None,
+            Self::Staged(staged) | Self::Committed(staged) => Some(staged),
+            Self::Back(staged) => staged.as_ref(),
+        }
+    }
+}
+
 /// The new things.
 #[derive(Clone, Debug, Default)]
 pub struct Staged {
@@ -49,6 +60,13 @@ pub struct Staged {
     pub inodes: Vec<Option<u64>>,
     /// Everything that was made.
     pub made: Vec<(PathBuf, Identity)>,
+}
+
+impl Staged {
+    /// Inode of a step's new thing.
+    pub fn new_of(&self, step: usize) -> Option<u64> {
+        self.inodes.get(step).copied().flatten()
+    }
 }
 
 /// A journal on disk.

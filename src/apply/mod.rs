@@ -20,3 +20,5 @@ pub mod transaction;
 pub mod undo;
 
 mod crash;
+mod ours;
+mod settle;

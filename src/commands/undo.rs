@@ -72,7 +72,7 @@ pub fn undo(args: UndoArgs, ui: &Ui) -> Result<u8> {
         repo_lock.begin(&session.record.id)?;
         let mut desk = Desk { host: &host, session_dir: session.dir(), base: &mut base };
         let _none = desk.carry_out(&undo.plan, None, Some(&done), undo.left).map_err(super::apply::explain)?;
-        repo_lock.end()?;
+        repo_lock.end(&session.record.id)?;
     } else {
         match &undo.left {
             Some(left) => keep(&session, left)?,
