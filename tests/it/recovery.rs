@@ -311,7 +311,7 @@ fn what_a_newer_cowbox_left_is_not_forgotten(engine: Engine) {
     for (path, what) in [(dir.join("session.json"), "\"format\":"), (journal, "\"format\":")] {
         let text = fs::read_to_string(&path).unwrap();
         let number = text.find(what).unwrap() + what.len();
-        let end = number + text[number..].find(|c: char| c == ',' || c == '\n').unwrap();
+        let end = number + text[number..].find([',', '\n']).unwrap();
         fs::write(&path, format!("{}99{}", &text[..number], &text[end..])).unwrap();
         for _ in 0..2 {
             let _ = sandbox.sh("true").code(125).says("newer cowbox");
