@@ -9,15 +9,16 @@ use super::crash;
 use super::host::{Host, Place, is_missing};
 use super::journal::{Intent, Journal, Looked, LooksRecord, ParentRecord, SettledRecord, Staged, StepRecord};
 use super::keeper::Keeper;
+use super::ours::{self, is_same_tree};
 use super::plan::{Node, Plan, Source, Step};
-use super::recover::{self, Done};
+use super::recover::{self, Done, Failed};
 use super::space;
 use super::stage::{Dropped, Stage};
 use crate::changes::base::Base;
 use crate::changes::contents::Content;
 use crate::changes::sides::Sides;
 use crate::layer::Encoding;
-use crate::layer::entry::{Identity, find, names};
+use crate::layer::entry::Identity;
 use crate::layer::marks;
 
 /// Why a transaction did not happen.
@@ -73,17 +74,22 @@ impl Desk<'_> {
         let (staged, dropped) = match done {
             Ok(done) => done,
             Err((failure, staged)) => {
-                journal.back().map_err(at_journal)?;
-                recover::roll_back(self.host, &journal.intent, staged.as_ref(), &keeper, self.base)
-                    .map_err(|(path, e)| Failure::Stuck(path, e))?;
-                journal.end().map_err(at_journal)?;
+                self.take_back(journal, staged.as_ref(), &keeper).map_err(|(path, e)| Failure::Stuck(path, e))?;
                 return Err(failure);
             }
         };
         recover::complete(self.host, &journal.intent, &staged, &keeper, self.base)
             .map_err(|(path, e)| Failure::Stuck(path, e))?;
-        journal.end().map_err(at_journal)?;
+        journal.end().map_err(|e| Failure::Stuck(self.session_dir.join("journal"), e))?;
         Ok(dropped)
+    }
+
+    fn take_back(&mut self, mut journal: Journal, staged: Option<&Staged>, keeper: &Keeper) -> Result<(), Failed> {
+        if let Some(path) = recover::changed_since(self.host, &journal.intent, staged)?.into_iter().next() {
+            return Err((path, io::Error::other("the host has changed it at this very moment")));
+        }
+        recover::roll_back(self.host, &mut journal, staged, keeper, self.base)?;
+        journal.end().map_err(|e| (self.session_dir.join("journal"), e))
     }
 
     fn intent(&self, plan: &Plan, sides: Option<&Sides<'_>>, undoes: Option<&Intent>) -> Result<Intent, Failure> {
@@ -103,6 +109,10 @@ impl Desk<'_> {
                 Step::Remove { .. } => None,
             };
             let put = matches!(step, Step::Put { .. });
+            if !step.below().is_empty() {
+                let below = step.below().iter().map(|(path, id)| (path.as_path().into(), *id)).collect();
+                intent.below.insert(intent.steps.len(), below);
+            }
             intent.steps.push(StepRecord { path: step.path().into(), put, old: step.old().copied(), kept });
             parents.insert(step.path().parent().unwrap_or(Path::new("")).to_path_buf(), ());
         }
@@ -161,6 +171,7 @@ impl Desk<'_> {
         };
         Ok(LooksRecord {
             path: looks.path.as_path().into(),
+            id: Some(looks.old),
             old: Looked { mode: looks.old.permissions(), xattrs: old_xattrs },
             new: Looked { mode: looks.mode, xattrs: new_xattrs },
         })
@@ -224,6 +235,7 @@ impl Desk<'_> {
                     if temp.find().map_err(here)?.is_some_and(|found| found.id.is_dir()) {
                         temp.chmod(node.mode).map_err(here)?;
                     }
+                    ours::list(&node.path, &temp, &mut stage.made).map_err(here)?;
                 }
                 _ => stage.make(node, &temp).map_err(here)?,
             }
@@ -290,7 +302,7 @@ impl Desk<'_> {
             _ => false,
         };
         let same =
-            same && (step.old().is_none_or(|old| !old.is_dir()) || is_same_tree(&aside, step).map_err(failed)?);
+            same && (step.old().is_none_or(|old| !old.is_dir()) || is_same_below(&aside, step).map_err(failed)?);
         if same { Ok(()) } else { Err(moved()) }
     }
 }
@@ -344,23 +356,6 @@ fn keep_owner(temp: &Place, like: &rustix::fs::Stat) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a directory that went aside holds what was planned, no more and no less.
-fn is_same_tree(aside: &Place, step: &Step) -> io::Result<bool> {
-    let root = step.path();
-    let mut left: BTreeMap<&Path, &Identity> = step.below().iter().map(|(path, id)| (path.as_path(), id)).collect();
-    let mut dirs = vec![(aside.open_dir()?, root.to_path_buf())];
-    while let Some((dir, path)) = dirs.pop() {
-        for name in names(dir.as_fd())? {
-            let child = path.join(&name);
-            let Some(found) = find(dir.as_fd(), &name)? else { return Ok(false) };
-            match left.remove(child.as_path()) {
-                Some(id) if id.is_same_but_renamed(&found.id) => {}
-                _ => return Ok(false),
-            }
-            if found.id.is_dir() {
-                dirs.push((Place::new(dir.clone(), name).open_dir()?, child));
-            }
-        }
-    }
-    Ok(left.is_empty())
+fn is_same_below(aside: &Place, step: &Step) -> io::Result<bool> {
+    is_same_tree(aside, step.path(), step.below().iter().map(|(path, id)| (path.as_path(), id)))
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::crash;
 use super::host::Host;
-use super::journal::{self, LooksRecord, StepRecord};
+use super::journal::{LooksRecord, StepRecord};
 use super::plan::{Looks, Node, Plan, Source, Step};
 use super::recover::Done;
 use crate::layer::Encoding;
@@ -54,7 +54,7 @@ fn read(text: &[u8]) -> io::Result<Done> {
     struct Format {
         format: u32,
     }
-    let newer = |format: u32| format > journal::FORMAT;
+    let newer = |format: u32| format > super::intent::FORMAT;
     match serde_json::from_slice::<Done>(text) {
         Ok(done) if !newer(done.intent.format) => Ok(done),
         // What is newer need not look like ours.

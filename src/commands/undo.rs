@@ -70,7 +70,7 @@ pub fn undo(args: UndoArgs, ui: &Ui) -> Result<u8> {
     repo_lock.begin(&session.record.id)?;
     let mut desk = Desk { host: &host, session_dir: session.dir(), base: &mut base };
     let _none = desk.carry_out(&undo.plan, None, Some(&done), undo.left).map_err(explain)?;
-    repo_lock.end()?;
+    repo_lock.end(&session.record.id)?;
     let taken = paths(count);
     session.record.history.push(record::HistoryEntry { time: record::now(), event: format!("undone: {taken}") });
     session.save()?;
