@@ -225,7 +225,7 @@ fn settle(host: &Host, intent: &Intent, base: &mut Base) -> Result<(), Failed> {
         let entry = if intent.undoes.is_some() {
             let before = record.before.as_ref();
             Entry {
-                host: at,
+                host: At::after_undo(before.map(|b| b.host), at),
                 session: before.and_then(|b| b.session),
                 content: before.and_then(|b| b.content),
                 done: before.is_some_and(|b| b.done),
