@@ -81,7 +81,7 @@ impl<'a> Settle<'a> {
         if self.undoes {
             let before = record.before.as_ref();
             return Ok(Entry {
-                host: at,
+                host: At::after_undo(before.map(|b| b.host), at),
                 session: before.and_then(|b| b.session),
                 content: before.and_then(|b| b.content),
                 done: before.is_some_and(|b| b.done),

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blobs::Blobs;
 use super::pack;
-pub use super::pack::{LARGEST, Pack, text_of};
+pub use super::pack::{Kept, LARGEST, Pack, text_of};
 use crate::git::Id;
 use crate::layer::entry::Identity;
 use crate::paths::BytePath;
@@ -29,6 +29,22 @@ pub enum At {
     Here(Identity),
     /// Something, and the host changed it while the command ran.
     Unknown,
+}
+
+impl At {
+    /// What the session saw, after an undo has brought the host back to `now`. An edit that the host had made
+    /// before the apply came back with the rest, and the session has not seen that.
+    pub fn after_undo(before: Option<At>, now: At) -> At {
+        match (before, now) {
+            // The same file, or a copy of it from another file system.
+            (Some(At::Here(then)), At::Here(now)) => {
+                let same = then.mode == now.mode && (then.is_dir() || (then.size, then.mtime) == (now.size, now.mtime));
+                At::Here(if same { now } else { then })
+            }
+            (Some(before), _) => before,
+            (None, now) => now,
+        }
+    }
 }
 
 /// What is known of one path.
@@ -46,15 +62,6 @@ pub struct Entry {
     /// The session's side in that state has been applied: nothing of it is left to do.
     #[serde(rename = "d", default, skip_serializing_if = "std::ops::Not::not")]
     pub done: bool,
-}
-
-/// The content that a file had when the session saw it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kept {
-    /// This.
-    Seen(Vec<u8>),
-    /// The commit had this. Whether the file had edits on top of it, nobody can tell any more.
-    Committed(Vec<u8>),
 }
 
 /// Attributes of the user's.
@@ -195,11 +202,6 @@ impl Base {
         self.dir.join(LIST)
     }
 
-    /// Start of the last run.
-    pub fn stamp(&self) -> Option<i64> {
-        self.stamp
-    }
-
     /// Whether the end of the last run has been written down: then every path of the session is known.
     pub fn is_complete(&self) -> bool {
         self.noted == Some(self.stamp)
@@ -244,11 +246,6 @@ impl Base {
         for (path, known) in &mut self.entries {
             known.closed = closed.contains(path.as_path());
         }
-    }
-
-    /// Forgets a path.
-    pub fn remove(&mut self, path: &Path) {
-        self.entries.remove(path);
     }
 
     /// The host's side as the session saw it, from what the host has now if nothing was written down.

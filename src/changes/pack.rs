@@ -10,6 +10,15 @@ use crate::layer::entry::Identity;
 /// Larger files are not kept.
 pub const LARGEST: u64 = 1 << 20;
 
+/// The content that a file had when the session saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// This.
+    Seen(Vec<u8>),
+    /// The commit had this. Whether the file had edits on top of it, nobody can tell any more.
+    Committed(Vec<u8>),
+}
+
 /// The content of a text file in this very state; `None`: it is none, is too large, or has changed since, and what
 /// the host wrote meanwhile must not become the base of its own edit.
 pub fn text_of(file: &File, state: &Identity) -> io::Result<Option<Vec<u8>>> {

@@ -40,6 +40,8 @@ fn a_later_edit_elsewhere_in_the_file_is_merged(engine: Engine) {
     assert_eq!(sandbox.changes(), Vec::<String>::new());
     sandbox.change_repo(|_| sandbox.cowbox(&["undo", "-y"]).output().done());
     assert_eq!(read(&sandbox, "nine"), nine_with(8, "host"), "the host's edit is what an undo goes back to");
+    apply(&sandbox, &[]).done();
+    assert_eq!(read(&sandbox, "nine"), nine_with(8, "host").replace("line 2\n", "session\n"), "and is merged again");
 }
 
 fn an_edit_during_the_run_is_merged_with_the_commit_as_the_base(engine: Engine) {
