@@ -1,4 +1,5 @@
-//! Points at which tests end the process, to see that the next one can clear up. Not in release builds.
+//! What tests do to a transaction: end the process at a point, to see that the next one can clear up, or have a
+//! file system that can do less. Not in release builds.
 
 /// Passes a point. With `COWBOX_TEST_CRASH=n` the n-th one is the last.
 #[cfg(debug_assertions)]
@@ -15,3 +16,8 @@ pub fn point() {
 #[cfg(not(debug_assertions))]
 #[inline]
 pub fn point() {}
+
+/// Whether two names can be exchanged, as far as tests allow it (`COWBOX_TEST_NO_EXCHANGE`).
+pub fn may_exchange() -> bool {
+    !cfg!(debug_assertions) || std::env::var_os("COWBOX_TEST_NO_EXCHANGE").is_none()
+}

@@ -97,12 +97,6 @@ impl Host {
     pub fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::syncfs(&self.root)?)
     }
-
-    /// Bytes that may still be written.
-    pub fn space(&self) -> io::Result<u64> {
-        let stat = rustix::fs::fstatvfs(&self.root)?;
-        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
-    }
 }
 
 /// A path in pieces that the system takes: it knows none of more than 4096 bytes. At least one.
@@ -202,6 +196,9 @@ impl Place {
 
     /// Swaps what is here with what is there, at once. False: this file system cannot.
     pub fn exchange(&self, with: &Place) -> io::Result<bool> {
+        if !super::crash::may_exchange() {
+            return Ok(false);
+        }
         match renameat_with(&self.dir, &self.name, &with.dir, &with.name, RenameFlags::EXCHANGE) {
             Ok(()) => Ok(true),
             Err(Errno::INVAL | Errno::NOSYS) => Ok(false),

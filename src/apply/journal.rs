@@ -10,97 +10,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::crash;
-use super::recover::Done;
-use crate::changes::base::Entry;
+use super::intent::FORMAT;
+pub use super::intent::{Intent, Looked, LooksRecord, ParentRecord, SettledRecord, StepRecord};
 use crate::layer::entry::Identity;
 use crate::paths::BytePath;
-
-const FORMAT: u32 = 1;
-
-/// What will be done.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Intent {
-    /// Format number.
-    pub format: u32,
-    /// Its id.
-    pub id: String,
-    /// Milliseconds since 1970.
-    pub time: u64,
-    /// Whether it takes back the apply of this id.
-    pub undoes: Option<String>,
-    /// The repo.
-    pub repo: BytePath,
-    /// The steps, in order; the n-th one's temporary name is `.cowbox-<id>-<n>`.
-    pub steps: Vec<StepRecord>,
-    /// New looks, at the very end.
-    pub looks: Vec<LooksRecord>,
-    /// Directories in which names change: their permission bits and times before.
-    pub parents: Vec<ParentRecord>,
-    /// Changes that are done with afterwards, with the state of the session's side.
-    pub settled: Vec<SettledRecord>,
-    /// What an undo leaves to be taken back later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left: Option<Box<Done>>,
-}
-
-/// One step.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct StepRecord {
-    /// Where.
-    pub path: BytePath,
-    /// Whether something new lands there.
-    pub put: bool,
-    /// What the host has there before.
-    pub old: Option<Identity>,
-    /// The number under which an earlier apply put the new thing aside.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<usize>,
-}
-
-/// New looks of something that stays.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct LooksRecord {
-    /// Where.
-    pub path: BytePath,
-    /// Before.
-    pub old: Looked,
-    /// After.
-    pub new: Looked,
-}
-
-/// How something looks: permission bits, and attributes where they are part of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Looked {
-    /// Permission bits.
-    pub mode: u32,
-    /// Attributes of the user's; `None`: they stay as they are.
-    pub xattrs: Option<Vec<(Vec<u8>, Vec<u8>)>>,
-}
-
-/// A directory in which names change.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ParentRecord {
-    /// Where.
-    pub path: BytePath,
-    /// Permission bits before.
-    pub mode: u32,
-    /// Nanoseconds since 1970, before.
-    pub mtime: i64,
-}
-
-/// A change that is done with.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SettledRecord {
-    /// Where.
-    pub path: BytePath,
-    /// The session's side.
-    pub session: Option<Identity>,
-    /// What was known of the path before.
-    pub before: Option<Entry>,
-    /// Where the session's content is kept, if that is not what lands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub content: Option<(u64, u64)>,
-}
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -129,6 +42,17 @@ pub enum Reached {
     Back(Option<Staged>),
 }
 
+impl Reached {
+    /// The new things, if all of them were there.
+    pub fn staged(&self) -> Option<&Staged> {
+        match self {
+            Self::Nothing => None,
+            Self::Staged(staged) | Self::Committed(staged) => Some(staged),
+            Self::Back(staged) => staged.as_ref(),
+        }
+    }
+}
+
 /// The new things.
 #[derive(Clone, Debug, Default)]
 pub struct Staged {
@@ -136,6 +60,13 @@ pub struct Staged {
     pub inodes: Vec<Option<u64>>,
     /// Everything that was made.
     pub made: Vec<(PathBuf, Identity)>,
+}
+
+impl Staged {
+    /// Inode of a step's new thing.
+    pub fn new_of(&self, step: usize) -> Option<u64> {
+        self.inodes.get(step).copied().flatten()
+    }
 }
 
 /// A journal on disk.
@@ -147,46 +78,24 @@ pub struct Journal {
     pub intent: Intent,
 }
 
-impl Intent {
-    /// A new one.
-    pub fn new(repo: &Path) -> Self {
-        Self {
-            format: FORMAT,
-            id: crate::session::SessionId::new().to_string(),
-            time: crate::session::record::now(),
-            undoes: None,
-            repo: repo.into(),
-            steps: Vec::new(),
-            looks: Vec::new(),
-            parents: Vec::new(),
-            settled: Vec::new(),
-            left: None,
-        }
-    }
-
-    /// The temporary name of a step, in the directory of its target.
-    pub fn temp(&self, step: usize) -> String {
-        // The end of an id is its random part.
-        format!(".cowbox-{}-{step}", self.id.get(self.id.len().saturating_sub(10)..).unwrap_or(&self.id).to_lowercase())
-    }
-
-    /// The temporary name for what the host had, where two names cannot be exchanged.
-    pub fn aside(&self, step: usize) -> String {
-        format!("{}o", self.temp(step))
-    }
-}
-
 impl Journal {
     /// Writes down what will be done.
     pub fn begin(session_dir: &Path, intent: Intent) -> io::Result<Self> {
         let dir = session_dir.join("journal");
         fs::create_dir_all(&dir)?;
         let path = dir.join(format!("{}.jsonl", intent.id));
-        let mut file = File::options().write(true).create_new(true).open(&path)?;
-        append(&mut file, &Line::Intent(intent.clone()))?;
-        File::open(&dir)?.sync_all()?;
-        File::open(session_dir)?.sync_all()?;
-        Ok(Self { path, file, intent })
+        let mut file = File::options().append(true).create_new(true).open(&path)?;
+        let begun = append(&mut file, &Line::Intent(intent.clone()))
+            .and_then(|()| File::open(&dir)?.sync_all())
+            .and_then(|()| File::open(session_dir)?.sync_all());
+        match begun {
+            Ok(()) => Ok(Self { path, file, intent }),
+            Err(e) => {
+                // Nothing was done, and nothing is left to be said.
+                let _ = fs::remove_file(&path);
+                Err(e)
+            }
+        }
     }
 
     /// Writes down that every new thing is there.
@@ -216,51 +125,162 @@ impl Journal {
         }
     }
 
-    /// The journal that was left behind in a session, and how far it came.
+    /// The journal that was left behind in a session, and how far it came. For whoever holds the repo's lock:
+    /// what was not written to its end is removed.
     pub fn left(session_dir: &Path) -> io::Result<Option<(Self, Reached)>> {
-        let listing = match fs::read_dir(session_dir.join("journal")) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            other => other?,
-        };
-        let mut paths: Vec<PathBuf> = listing.flatten().map(|entry| entry.path()).collect();
-        paths.sort();
-        for path in paths {
+        for path in files(session_dir)? {
             let text = fs::read(&path)?;
-            // A line that was not written to its end was never relied upon.
-            let whole = text.split_inclusive(|b| *b == b'\n').filter(|line| line.ends_with(b"\n"));
-            let lines: Vec<Line> = whole.map_while(|line| serde_json::from_slice(line).ok()).collect();
-            let mut lines = lines.into_iter();
-            let Some(Line::Intent(intent)) = lines.next() else {
+            let whole = whole_lines(&text);
+            if whole.is_empty() {
                 // Not even the first line: nothing had been done.
                 fs::remove_file(&path)?;
                 continue;
-            };
-            if intent.format > FORMAT {
-                return Err(io::Error::other("it was written by a newer cowbox"));
             }
-            let mut reached = Reached::Nothing;
-            for line in lines {
-                reached = match (line, reached) {
-                    (Line::Staged { inodes, made }, Reached::Nothing) => {
-                        let made = made.into_iter().map(|(path, id)| (path.0, id)).collect();
-                        Reached::Staged(Staged { inodes, made })
-                    }
-                    (Line::Committed, Reached::Staged(staged)) => Reached::Committed(staged),
-                    (Line::Back, Reached::Nothing) => Reached::Back(None),
-                    (Line::Back, Reached::Staged(staged)) => Reached::Back(Some(staged)),
-                    (_, reached) => reached,
-                };
-            }
+            let (intent, reached) = parse(whole)?;
             let file = File::options().append(true).open(&path)?;
+            if whole.len() < text.len() {
+                // What is written next must not become its end.
+                file.set_len(whole.len() as u64)?;
+            }
             return Ok(Some((Self { path, file, intent }, reached)));
         }
         Ok(None)
     }
+
+    /// Whether one was left behind that tells of something, readable or not. Touches nothing.
+    pub fn is_left(session_dir: &Path) -> io::Result<bool> {
+        for path in files(session_dir)? {
+            if !whole_lines(&fs::read(path)?).is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn files(session_dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let listing = match fs::read_dir(session_dir.join("journal")) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    let mut paths = listing.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<PathBuf>>>()?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// A line that was not written to its end was never relied upon.
+fn whole_lines(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|b| *b == b'\n').map_or(0, |last| last + 1);
+    &text[..end]
+}
+
+/// Reads whole lines. One that makes no sense is an error: what it says may have been done.
+fn parse(text: &[u8]) -> io::Result<(Intent, Reached)> {
+    #[derive(Deserialize)]
+    struct Head {
+        intent: Format,
+    }
+    #[derive(Deserialize)]
+    struct Format {
+        format: u32,
+    }
+    let mut lines = text.split_inclusive(|b| *b == b'\n');
+    let first = lines.next().unwrap_or_default();
+    // The rest of a newer one may be anything.
+    if serde_json::from_slice::<Head>(first)?.intent.format > FORMAT {
+        return Err(io::Error::other("it was written by a newer cowbox"));
+    }
+    let Line::Intent(intent) = serde_json::from_slice(first)? else { return Err(io::ErrorKind::InvalidData.into()) };
+    let mut reached = Reached::Nothing;
+    for line in lines {
+        reached = match (serde_json::from_slice(line)?, reached) {
+            (Line::Staged { inodes, made }, Reached::Nothing) => {
+                let made = made.into_iter().map(|(path, id)| (path.0, id)).collect();
+                Reached::Staged(Staged { inodes, made })
+            }
+            (Line::Committed, Reached::Staged(staged)) => Reached::Committed(staged),
+            (Line::Back, Reached::Nothing) => Reached::Back(None),
+            // After the last line too: that it is on disk was not certain, and so the way back was taken.
+            (Line::Back, Reached::Staged(staged) | Reached::Committed(staged)) => Reached::Back(Some(staged)),
+            (_, reached) => reached,
+        };
+    }
+    Ok((intent, reached))
 }
 
 fn append(file: &mut File, line: &Line) -> io::Result<()> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');
-    file.write_all(&text)?;
+    let end = file.metadata()?.len();
+    if let Err(e) = file.write_all(&text) {
+        // Half a line would take the next one with it.
+        let _ = file.set_len(end);
+        return Err(e);
+    }
     file.sync_data()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begun() -> (tempfile::TempDir, Journal) {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::begin(dir.path(), Intent::new(Path::new("/repo"))).unwrap();
+        (dir, journal)
+    }
+
+    fn add(journal: &Journal, text: &str) {
+        File::options().append(true).open(&journal.path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_reason_to_forget_it() {
+        for text in ["{\"intent\":{\"format\":2,\"new\":[]}}\n", "{\"begin\":{}}\n", "nonsense\n", "\n"] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("journal/1.jsonl");
+            fs::create_dir(dir.path().join("journal")).unwrap();
+            fs::write(&path, text).unwrap();
+            let error = Journal::left(dir.path()).unwrap_err().to_string();
+            assert_eq!(error.contains("newer cowbox"), text.contains("format"), "{error}");
+            assert!(Journal::is_left(dir.path()).unwrap());
+            assert!(path.exists());
+        }
+        let (dir, journal) = begun();
+        add(&journal, "nonsense\n");
+        assert!(Journal::left(dir.path()).is_err());
+    }
+
+    #[test]
+    fn a_first_line_that_was_cut_off_tells_of_nothing() {
+        let (dir, journal) = begun();
+        let text = fs::read(&journal.path).unwrap();
+        fs::write(&journal.path, &text[..text.len() / 2]).unwrap();
+        assert!(!Journal::is_left(dir.path()).unwrap());
+        assert!(journal.path.exists(), "a look removes nothing");
+        assert!(Journal::left(dir.path()).unwrap().is_none());
+        assert!(!journal.path.exists());
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_does_not_take_the_next_one_with_it() {
+        let (dir, mut journal) = begun();
+        journal.staged(&Staged::default()).unwrap();
+        add(&journal, "{\"comm");
+        let (mut journal, reached) = Journal::left(dir.path()).unwrap().unwrap();
+        assert!(matches!(reached, Reached::Staged(_)));
+        journal.committed().unwrap();
+        let (_, reached) = Journal::left(dir.path()).unwrap().unwrap();
+        assert!(matches!(reached, Reached::Committed(_)));
+    }
+
+    #[test]
+    fn the_way_back_counts_even_after_the_last_line() {
+        let (dir, mut journal) = begun();
+        journal.staged(&Staged::default()).unwrap();
+        journal.committed().unwrap();
+        journal.back().unwrap();
+        let (_, reached) = Journal::left(dir.path()).unwrap().unwrap();
+        assert!(matches!(reached, Reached::Back(Some(_))));
+    }
 }

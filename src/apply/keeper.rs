@@ -1,6 +1,6 @@
 //! What the host had before an apply, kept for an undo: moved where that is possible, else copied.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -10,12 +10,13 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use super::copy::Copier;
 use super::crash;
 use super::duplicate::duplicate;
-use super::host::Place;
+use super::host::{Host, Place};
 use super::journal::Intent;
 
 /// Where a transaction puts aside what the host had.
 #[derive(Debug)]
 pub struct Keeper {
+    session_dir: PathBuf,
     /// `None`: it takes an apply back, so that what it replaces is not needed any more.
     pub(super) keeps: Option<PathBuf>,
     /// What the apply that it takes back had put aside.
@@ -26,10 +27,11 @@ impl Keeper {
     /// For a transaction.
     pub fn new(session_dir: &Path, intent: &Intent) -> Self {
         let dir = |id: &str| session_dir.join("undo").join(id);
-        match &intent.undoes {
-            Some(id) => Self { keeps: None, kept: Some(dir(id)) },
-            None => Self { keeps: Some(dir(&intent.id)), kept: None },
-        }
+        let (keeps, kept) = match &intent.undoes {
+            Some(id) => (None, Some(dir(id))),
+            None => (Some(dir(&intent.id)), None),
+        };
+        Self { session_dir: session_dir.to_path_buf(), keeps, kept }
     }
 
     /// Makes the place while nothing has been touched yet: later there is no way back if it cannot be made.
@@ -42,6 +44,23 @@ impl Keeper {
         if let Some(dir) = &self.keeps {
             let _ = fs::remove_dir(dir);
         }
+    }
+
+    /// Makes durable what was moved between the host and here, and what was noted beside it.
+    pub(super) fn sync(&self, host: &Host) -> io::Result<()> {
+        host.sync()?;
+        let here = File::open(&self.session_dir)?;
+        if rustix::fs::fstat(&here)?.st_dev == rustix::fs::fstat(host.root())?.st_dev {
+            return Ok(());
+        }
+        let undo = self.session_dir.join("undo");
+        for dir in self.keeps.iter().chain(&self.kept).chain([&undo]) {
+            match File::open(dir) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                other => other?.sync_all()?,
+            }
+        }
+        here.sync_all()
     }
 
     fn place(dir: &Path, number: usize) -> io::Result<Place> {

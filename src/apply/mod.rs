@@ -9,6 +9,7 @@ pub mod commits;
 pub mod copy;
 pub mod duplicate;
 pub mod host;
+pub mod intent;
 pub mod journal;
 pub mod keeper;
 pub mod plan;
@@ -19,3 +20,6 @@ pub mod transaction;
 pub mod undo;
 
 mod crash;
+mod ours;
+mod settle;
+mod space;

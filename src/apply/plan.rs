@@ -41,15 +41,16 @@ pub fn plan(
         puts: Vec::new(),
         new_dirs: HashMap::new(),
         removes: Vec::new(),
+        deleted: Vec::new(),
+        replaced: HashSet::new(),
+        kept: HashSet::new(),
         out: Plan::default(),
     };
     planner.deletions().map_err(|(path, source)| Unreadable { path, source })?;
     for change in chosen.iter().filter(|change| change.new.is_some()) {
         planner.change(change).map_err(|source| Unreadable { path: change.path.clone(), source })?;
     }
-    let Planner { puts, mut removes, mut out, .. } = planner;
-    removes.extend(puts);
-    out.steps = removes;
+    let mut out = planner.finish();
     // The deepest first: a directory that becomes read-only is the last thing to be touched in it.
     out.looks.sort_by(|a, b| b.path.cmp(&a.path));
     Ok(out)
@@ -105,6 +106,12 @@ struct Planner<'a> {
     /// Which of them are directories: a search through all would cost the square of their number.
     new_dirs: HashMap<PathBuf, usize>,
     removes: Vec<Step>,
+    /// Deletions that are done with.
+    deleted: Vec<PathBuf>,
+    /// Directories in whose place something else lands: what is below them goes with them.
+    replaced: HashSet<PathBuf>,
+    /// Directories in whose place something else should have landed: what is below them stays.
+    kept: HashSet<PathBuf>,
     out: Plan,
 }
 
@@ -129,7 +136,7 @@ impl Planner<'_> {
     fn change(&mut self, change: &Change) -> io::Result<()> {
         let Some(new) = change.new else { return Ok(()) };
         if new.kind == Kind::Dir && change.old.is_some_and(|old| old.kind == Kind::Dir) {
-            self.look(change, new.mode & 0o1777, true)?;
+            self.look(change, change.lands_with_mode().unwrap_or(new.mode) & 0o1777, true)?;
         } else if change.kind == ChangeKind::ModeChanged && self.has_one_name(&change.path)? {
             self.look(change, new.mode & 0o777, false)?;
         } else if !self.put(change)? {
@@ -171,7 +178,7 @@ impl Planner<'_> {
     fn delete(&mut self, path: &Path, old: Option<Identity>) -> io::Result<()> {
         let Some(old) = old else { return Ok(()) };
         if path.ancestors().skip(1).any(|above| self.gone.contains(above)) {
-            self.out.settled.push((path.to_path_buf(), None));
+            self.deleted.push(path.to_path_buf());
             return Ok(());
         }
         let mut below = Vec::new();
@@ -183,7 +190,7 @@ impl Planner<'_> {
                 // What the session never saw is no reason to ask again.
                 Below::HostsOwn => {
                     self.out.left.push((path.to_path_buf(), "the host has put files into it"));
-                    self.out.settled.push((path.to_path_buf(), None));
+                    self.deleted.push(path.to_path_buf());
                     return Ok(());
                 }
                 Below::Stays => {
@@ -193,7 +200,7 @@ impl Planner<'_> {
             }
         }
         self.removes.push(Step::Remove { path: path.to_path_buf(), old, below });
-        self.out.settled.push((path.to_path_buf(), None));
+        self.deleted.push(path.to_path_buf());
         Ok(())
     }
 
@@ -248,7 +255,8 @@ impl Planner<'_> {
         let mut below = Vec::new();
         let replaces_dir = old.is_some_and(|old| old.is_dir());
         if replaces_dir && self.all_below(&top.path, &mut below)? != Below::Goes {
-            self.leave(&top.path);
+            self.out.left.push((top.path.clone(), "the directory in its place holds files that stay"));
+            self.kept.insert(top.path);
             return Ok(false);
         }
         if let Some(found) = self.host.find(&top.path)?
@@ -257,27 +265,14 @@ impl Planner<'_> {
         {
             self.out.unlinked.push(top.path.clone());
         }
-        // Deletions below it were planned on their own before it was known that all of it goes.
         if replaces_dir {
-            self.removes.retain(|step| !step.path().starts_with(&top.path));
+            self.replaced.insert(top.path.clone());
         }
         if matches!(top.source, Source::Dir(_)) {
             self.new_dirs.insert(top.path.clone(), self.puts.len());
         }
         self.puts.push(Step::Put { node: top, old, below });
         Ok(true)
-    }
-
-    /// What replaces a directory cannot land: then what is in it stays too.
-    fn leave(&mut self, path: &Path) {
-        let below = |p: &Path| p != path && p.starts_with(path);
-        self.removes.retain(|step| !below(step.path()));
-        let out = &mut self.out;
-        let (stay, settled) = std::mem::take(&mut out.settled).into_iter().partition(|(p, _)| below(p));
-        out.settled = settled;
-        let stay: Vec<(PathBuf, Option<Identity>)> = stay;
-        out.left.extend(stay.into_iter().map(|(p, _)| (p, "what replaces its directory is left out")));
-        out.left.push((path.to_path_buf(), "the directory in its place holds files that stay"));
     }
 
     /// Whether the session made a directory of what the host has, and nothing stands against that.
@@ -376,5 +371,21 @@ impl Planner<'_> {
             node = Node { path: parent, source: Source::Dir(BTreeMap::from([(name, node)])), mode, session: None };
         }
         Ok(node)
+    }
+
+    /// Deletions were planned on their own, before it was known what lands in the place of a directory above them.
+    fn finish(self) -> Plan {
+        let is_below =
+            |path: &Path, dirs: &HashSet<PathBuf>| path.ancestors().skip(1).any(|above| dirs.contains(above));
+        let mut out = self.out;
+        let goes = |path: &Path| {
+            let with_another = self.replaced.contains(path) || is_below(path, &self.replaced);
+            !with_another && !is_below(path, &self.kept)
+        };
+        out.steps = self.removes.into_iter().filter(|step| goes(step.path())).chain(self.puts).collect();
+        let (stay, done): (Vec<_>, Vec<_>) = self.deleted.into_iter().partition(|path| is_below(path, &self.kept));
+        out.left.extend(stay.into_iter().map(|path| (path, "what replaces its directory is left out")));
+        out.settled.splice(0..0, done.into_iter().map(|path| (path, None)));
+        out
     }
 }

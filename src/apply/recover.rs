@@ -1,9 +1,9 @@
 //! The two ways out of a transaction, the same after a crash as without one: all of it, or nothing of it.
 //! Both can be cut off and begun again.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,18 @@ use serde::{Deserialize, Serialize};
 
 use super::crash;
 use super::host::{Host, Place, is_missing, modified_at};
-use super::journal::{Intent, Looked, ParentRecord, Staged};
+use super::journal::{Intent, Journal, Looked, LooksRecord, ParentRecord, Staged};
 use super::keeper::{Keeper, part_of};
-use crate::changes::base::{At, Base, Entry, LARGEST};
-use crate::changes::merge::is_text;
+use super::ours::{Made, is_same_tree};
+use super::settle::{self, Settle, refresh};
+use crate::changes::base::Base;
 use crate::layer::Encoding;
-use crate::layer::entry::{Identity, Kind};
+use crate::layer::entry::{Found, Identity};
 use crate::layer::marks;
 use crate::paths::BytePath;
 
-type Failed = (PathBuf, io::Error);
+/// What could not be done, and why.
+pub type Failed = (PathBuf, io::Error);
 
 /// What an apply did, so that it can be taken back: `undo/<id>/undo.json`, and what the host had before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -32,78 +34,124 @@ pub struct Done {
     pub made: Vec<(BytePath, Identity)>,
 }
 
-/// Puts everything back as it was.
+/// Paths whose new things the host has changed since they landed: rolling back would lose that.
+pub fn changed_since(host: &Host, intent: &Intent, staged: Option<&Staged>) -> Result<Vec<PathBuf>, Failed> {
+    host.forget();
+    let made = Made::of(staged);
+    let mut changed = Vec::new();
+    for (number, step) in intent.steps.iter().enumerate() {
+        let new = staged.and_then(|staged| staged.new_of(number));
+        let look = || -> io::Result<bool> {
+            let Some(sides) = Sides::of(host, intent, number)? else { return Ok(false) };
+            let Some(there) = sides.target.find()? else { return Ok(false) };
+            if Some(there.id.inode) == new {
+                return Ok(!made.is_as_made(&step.path.0, &sides.target, &there)?);
+            }
+            // Something else of the host's is only in the way where something comes back.
+            Ok(staged.is_some() && sides.held(new)?.is_some())
+        };
+        if look().map_err(|e| (step.path.0.clone(), e))? {
+            changed.push(step.path.0.clone());
+        }
+    }
+    Ok(changed)
+}
+
+/// Puts everything back as it was, unless [`changed_since`] has something against it.
 pub fn roll_back(
     host: &Host,
-    intent: &Intent,
+    journal: &mut Journal,
     staged: Option<&Staged>,
     keeper: &Keeper,
     base: &mut Base,
 ) -> Result<(), Failed> {
+    if staged.is_some() {
+        // On a full disk it cannot be written, and rolling back is what makes room. Cut off then, it is asked
+        // about once more, and what is gone already leaves no way but this one.
+        let _ = journal.back();
+    }
+    let intent = &journal.intent;
+    let made = Made::of(staged);
     host.forget();
     for (number, step) in intent.steps.iter().enumerate().rev() {
-        let new = staged.and_then(|staged| staged.inodes.get(number).copied().flatten());
         crash::point();
-        take_back(host, intent, number, new, keeper).map_err(|e| (step.path.0.clone(), e))?;
+        take_back(host, intent, number, staged, &made, keeper).map_err(|e| (step.path.0.clone(), e))?;
         host.forget();
     }
     close_parents(host, intent, true)?;
     keeper.forget();
-    refresh(host, intent, staged, base)?;
-    base.save().map_err(|e| (PathBuf::from("base.jsonl"), e))
-}
-
-/// A name that came or went is no edit of the file, though it leaves another ctime: under its other names, too.
-fn refresh(host: &Host, intent: &Intent, staged: Option<&Staged>, base: &mut Base) -> Result<(), Failed> {
-    let mut ours: HashSet<u64> = intent.steps.iter().filter_map(|step| Some(step.old?.inode)).collect();
-    ours.extend(staged.iter().flat_map(|staged| staged.inodes.iter().flatten()));
-    for (path, then) in base.with_inodes(&ours) {
-        if let Some(found) = host.find(&path).map_err(|e| (path.clone(), e))?
-            && then.is_same_but_renamed(&found.id)
-            && let Some(entry) = base.get(&path)
-        {
-            let entry = Entry { host: At::Here(found.id), ..entry.clone() };
-            base.set(path, entry);
-        }
+    if refresh(host, intent, staged, base)? {
+        base.save().map_err(|e| (PathBuf::from("base.jsonl"), e))?;
     }
-    Ok(())
+    keeper.sync(host).map_err(|e| (host.path().to_path_buf(), e))
 }
 
-fn take_back(host: &Host, intent: &Intent, number: usize, new: Option<u64>, keeper: &Keeper) -> io::Result<()> {
-    let step = &intent.steps[number];
-    let target = match host.place(&step.path.0) {
-        Err(e) if is_missing(&e) => return Ok(()),
-        other => other?,
-    };
-    let (temp, aside) = (target.beside(intent.temp(number)), target.beside(intent.aside(number)));
-    let inode = |place: &Place| Ok::<_, io::Error>(place.find()?.map(|found| found.id.inode));
-    if let Some(old) = &step.old
-        && inode(&target)? != Some(old.inode)
-    {
-        let held = if inode(&aside)? == Some(old.inode) { &aside } else { &temp };
-        if inode(held)? == Some(old.inode) {
-            match inode(&target)? {
-                None => held.rename(&target)?,
-                // Ours: what the host has put there in the meantime is not touched.
-                Some(there) if Some(there) == new => {
-                    if !held.exchange(&target)? {
-                        target.remove()?;
-                        held.rename(&target)?;
-                    }
-                }
-                Some(_) => return Err(io::Error::other("the host has put something else there meanwhile")),
+/// The three names of a step.
+struct Sides {
+    target: Place,
+    temp: Place,
+    aside: Place,
+}
+
+impl Sides {
+    /// `None`: its directory is gone.
+    fn of(host: &Host, intent: &Intent, number: usize) -> io::Result<Option<Self>> {
+        let target = match host.place(&intent.steps[number].path.0) {
+            Err(e) if is_missing(&e) => return Ok(None),
+            other => other?,
+        };
+        let (temp, aside) = (target.beside(intent.temp(number)), target.beside(intent.aside(number)));
+        Ok(Some(Self { target, temp, aside }))
+    }
+
+    /// What the host had, if it is beside its target: whatever that is, it is not the `new` thing.
+    fn held(&self, new: Option<u64>) -> io::Result<Option<&Place>> {
+        for place in [&self.aside, &self.temp] {
+            if place.find()?.is_some_and(|found| Some(found.id.inode) != new) {
+                return Ok(Some(place));
             }
         }
-    } else if step.old.is_none() && new.is_some() && inode(&target)? == new && inode(&temp)?.is_none() {
-        target.rename(&temp)?;
+        Ok(None)
     }
-    part_of(&temp).remove()?;
-    for leftover in [&temp, &aside] {
-        let found = inode(leftover)?;
-        if found.is_none() || (step.old.is_some() && found == step.old.map(|old| old.inode)) {
-            continue;
+}
+
+fn take_back(
+    host: &Host,
+    intent: &Intent,
+    number: usize,
+    staged: Option<&Staged>,
+    made: &Made<'_>,
+    keeper: &Keeper,
+) -> io::Result<()> {
+    let step = &intent.steps[number];
+    let Some(sides) = Sides::of(host, intent, number)? else { return Ok(()) };
+    let Sides { target, temp, aside } = &sides;
+    // Before everything is staged no target is touched, and what is beside it is half a new thing.
+    if let Some(staged) = staged {
+        let new = staged.new_of(number);
+        let there = target.find()?;
+        let ours = match &there {
+            Some(found) if Some(found.id.inode) == new => made.is_as_made(&step.path.0, target, found)?,
+            _ => false,
+        };
+        match (sides.held(new)?, there) {
+            (Some(held), None) => held.rename(target)?,
+            (Some(held), Some(_)) if ours => {
+                if !held.exchange(target)? {
+                    // Then it is `aside`, and this is free.
+                    target.rename(temp)?;
+                    held.rename(target)?;
+                }
+            }
+            (Some(_), Some(_)) => return Err(io::Error::other("the host has put something else there meanwhile")),
+            (None, Some(_)) if ours && step.old.is_none() && temp.find()?.is_none() => target.rename(temp)?,
+            (None, _) => {}
         }
+    }
+    part_of(temp).remove()?;
+    for leftover in [temp, aside] {
         match step.kept {
+            _ if leftover.find()?.is_none() => {}
             Some(kept) => keeper.return_kept(kept, leftover)?,
             None => leftover.remove()?,
         }
@@ -131,14 +179,9 @@ pub fn complete(host: &Host, intent: &Intent, staged: &Staged, keeper: &Keeper, 
         aside().map_err(|e| (step.path.0.clone(), e))?;
     }
     crash::point();
-    close_parents(host, intent, intent.undoes.is_some())?;
-    for looks in &intent.looks {
-        crash::point();
-        set_looks(host, &looks.path.0, &looks.new).map_err(|e| (looks.path.0.clone(), e))?;
-    }
-    crash::point();
+    // While directories that will be closed are open.
     refresh(host, intent, Some(staged), base)?;
-    settle(host, intent, base)?;
+    Settle::new(host, intent, staged).all(&intent.settled, base)?;
     crash::point();
     let failed = |path: &Path| {
         let path = path.to_path_buf();
@@ -146,7 +189,8 @@ pub fn complete(host: &Host, intent: &Intent, staged: &Staged, keeper: &Keeper, 
     };
     if let Some(dir) = &keeper.keeps {
         let made = staged.made.iter().map(|(path, id)| (path.as_path().into(), *id)).collect();
-        write_done(dir, &Done { intent: intent.clone(), made }).map_err(failed(dir))?;
+        let intent = Intent { below: BTreeMap::new(), ..intent.clone() };
+        write_done(dir, &Done { intent, made }).map_err(failed(dir))?;
     }
     if let Some(dir) = &keeper.kept {
         // Here, not by the caller: cut off in between, what was taken back would look as if it were not.
@@ -157,7 +201,20 @@ pub fn complete(host: &Host, intent: &Intent, staged: &Staged, keeper: &Keeper, 
         .map_err(failed(dir))?;
     }
     crash::point();
-    Ok(())
+    close_parents(host, intent, intent.undoes.is_some())?;
+    let settled: HashSet<&Path> = intent.settled.iter().map(|record| record.path.0.as_path()).collect();
+    for looks in &intent.looks {
+        crash::point();
+        let path = looks.path.0.as_path();
+        let now = set_looks(host, looks).map_err(failed(path))?;
+        if let Some(now) = now.filter(|_| settled.contains(path)) {
+            settle::looked(path, now.id, base);
+        }
+    }
+    crash::point();
+    base.save().map_err(|e| (PathBuf::from("base.jsonl"), e))?;
+    crash::point();
+    keeper.sync(host).map_err(failed(host.path()))
 }
 
 /// Writes down what was done.
@@ -185,7 +242,9 @@ fn close(host: &Host, parent: &ParentRecord, times: bool) -> io::Result<()> {
         Err(e) if is_missing(&e) => return Ok(()),
         other => other?,
     };
-    if rustix::fs::fstat(&*dir)?.st_mode & 0o7777 != parent.mode {
+    // Only what was opened is closed: other bits are the host's.
+    let opened = parent.mode | 0o700;
+    if opened != parent.mode && rustix::fs::fstat(&*dir)?.st_mode & 0o7777 == opened {
         rustix::fs::fchmod(&*dir, Mode::from_raw_mode(parent.mode))?;
     }
     if times {
@@ -194,7 +253,19 @@ fn close(host: &Host, parent: &ParentRecord, times: bool) -> io::Result<()> {
     Ok(())
 }
 
-fn set_looks(host: &Host, path: &Path, looks: &Looked) -> io::Result<()> {
+/// Gives something its new looks, and tells what it is then; not to what the host has changed or put there since.
+fn set_looks(host: &Host, looks: &LooksRecord) -> io::Result<Option<Found>> {
+    let path = looks.path.0.as_path();
+    if !host.find(path)?.is_some_and(|found| looks.is_for(&found)) {
+        return Ok(None);
+    }
+    match write_looks(host, path, &looks.new) {
+        Err(e) if is_missing(&e) => Ok(None),
+        other => other.and_then(|()| host.find(path)),
+    }
+}
+
+fn write_looks(host: &Host, path: &Path, looks: &Looked) -> io::Result<()> {
     if let Some(xattrs) = &looks.xattrs {
         let dir = host.dir(if path == Path::new(".") { Path::new("") } else { path })?;
         for name in marks::read(dir.as_fd(), Encoding::Plain)?.xattrs.into_keys() {
@@ -213,90 +284,50 @@ fn set_looks(host: &Host, path: &Path, looks: &Looked) -> io::Result<()> {
     host.place(path)?.chmod(looks.mode)
 }
 
-/// Notes that the session and the host agree on these paths from now on; after an undo, that they differ
-/// again the way they did.
-fn settle(host: &Host, intent: &Intent, base: &mut Base) -> Result<(), Failed> {
-    let mut pack = None;
-    for record in &intent.settled {
-        let path = &record.path.0;
-        let failed = |e| (path.clone(), e);
-        let found = host.find(path).map_err(failed)?;
-        let at = found.map_or(At::Absent, |found| At::Here(found.id));
-        let entry = if intent.undoes.is_some() {
-            let before = record.before.as_ref();
-            Entry {
-                host: at,
-                session: before.and_then(|b| b.session),
-                content: before.and_then(|b| b.content),
-                done: before.is_some_and(|b| b.done),
-            }
-        } else {
-            let text = found.filter(|found| found.meta.kind == Kind::File && found.meta.size <= LARGEST);
-            let text = text.filter(|_| record.content.is_none());
-            let mut content = record.content;
-            if let Some(bytes) = text.map(|_| small(host, path)).transpose().map_err(failed)?.flatten() {
-                let pack = match &mut pack {
-                    Some(pack) => pack,
-                    None => pack.insert(base.pack().map_err(failed)?),
-                };
-                content = Some(pack.keep(&bytes).map_err(failed)?);
-            }
-            Entry { host: at, session: record.session, content, done: true }
-        };
-        base.set(path.clone(), entry);
-    }
-    let failed = |e| (PathBuf::from("base.jsonl"), e);
-    if let Some(pack) = pack {
-        pack.finish().map_err(failed)?;
-    }
-    base.save().map_err(failed)
-}
-
-fn small(host: &Host, path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
-    match host.place(path)?.open() {
-        Ok(file) => file.take(LARGEST + 1).read_to_end(&mut bytes)?,
-        // A file that its owner may not read is none to merge with.
-        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
-        Err(e) => return Err(e),
-    };
-    Ok((bytes.len() as u64 <= LARGEST && is_text(&bytes)).then_some(bytes))
-}
-
 /// Touches the targets that have not been touched yet.
 pub fn roll_forward(host: &Host, intent: &Intent, staged: &Staged) -> Result<(), Failed> {
     host.forget();
     for (number, step) in intent.steps.iter().enumerate() {
         crash::point();
-        let new = staged.inodes.get(number).copied().flatten();
-        go_on(host, intent, number, new).map_err(|e| (step.path.0.clone(), e))?;
+        go_on(host, intent, number, staged.new_of(number)).map_err(|e| (step.path.0.clone(), e))?;
         host.forget();
     }
     Ok(())
 }
 
 fn go_on(host: &Host, intent: &Intent, number: usize, new: Option<u64>) -> io::Result<()> {
-    let step = &intent.steps[number];
     let changed =
         || io::Error::other("the host has changed it meanwhile; only rolling back is left (`cowbox undo -y`)");
-    let target = host.place(&step.path.0)?;
-    let (temp, aside) = (target.beside(intent.temp(number)), target.beside(intent.aside(number)));
+    let step = &intent.steps[number];
+    let sides = Sides::of(host, intent, number)?.ok_or_else(changed)?;
+    let Sides { target, temp, aside } = &sides;
     let there = target.find()?.map(|found| found.id);
-    let at_temp = temp.find()?.map(|found| found.id.inode);
-    let is_old = |id: &Identity| step.old.is_some_and(|old| old.is_same_but_renamed(id));
-    match (step.put, there) {
-        // Done before.
-        (true, Some(there)) if Some(there.inode) == new && at_temp != new => Ok(()),
-        (false, None) if at_temp.is_some() => Ok(()),
-        (false, Some(there)) if is_old(&there) => target.rename(&temp),
-        (true, None) if at_temp == new && (step.old.is_none() || aside.find()?.is_some()) => temp.rename(&target),
-        (true, Some(there)) if is_old(&there) && at_temp == new => {
-            if !temp.exchange(&target)? {
-                target.rename(&aside)?;
-                temp.rename(&target)?;
+    let is_waiting = step.put && temp.find()?.map(|found| found.id.inode) == new;
+    let held = sides.held(new)?;
+    let is_old = |place: &Place, id: &Identity| -> io::Result<bool> {
+        let Some(old) = step.old.filter(|old| old.is_same_but_renamed(id)) else { return Ok(false) };
+        Ok(!old.is_dir() || is_same_tree(place, &step.path.0, intent.below(number))?)
+    };
+    match (there, held) {
+        // Done before, and whatever the host has there now is its own.
+        (_, Some(_)) if !is_waiting => return Ok(()),
+        (Some(_), None) if !is_waiting && step.put && step.old.is_none() => return Ok(()),
+        // Cut off between two names that could not be exchanged.
+        (None, Some(_)) => return temp.rename(target),
+        (None, None) if is_waiting && step.old.is_none() => return temp.rename(target),
+        (Some(there), None) if is_waiting && is_old(target, &there)? => {
+            if !temp.exchange(target)? {
+                target.rename(aside)?;
+                temp.rename(target)?;
             }
-            Ok(())
         }
+        (Some(there), None) if !step.put && is_old(target, &there)? => target.rename(temp)?,
+        _ => return Err(changed()),
+    }
+    // What went aside is still what was looked at; else the way back returns it.
+    let out = sides.held(new)?;
+    match out.map(|place| place.find()).transpose()?.flatten() {
+        Some(found) if step.old.is_some_and(|old| old.is_same_but_renamed(&found.id)) => Ok(()),
         _ => Err(changed()),
     }
 }

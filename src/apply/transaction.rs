@@ -2,21 +2,23 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use super::crash;
 use super::host::{Host, Place, is_missing};
 use super::journal::{Intent, Journal, Looked, LooksRecord, ParentRecord, SettledRecord, Staged, StepRecord};
 use super::keeper::Keeper;
+use super::ours::{self, is_same_tree};
 use super::plan::{Node, Plan, Source, Step};
-use super::recover::{self, Done};
+use super::recover::{self, Done, Failed};
+use super::space;
 use super::stage::{Dropped, Stage};
 use crate::changes::base::Base;
 use crate::changes::contents::Content;
 use crate::changes::sides::Sides;
 use crate::layer::Encoding;
-use crate::layer::entry::{Identity, find, names};
+use crate::layer::entry::Identity;
 use crate::layer::marks;
 
 /// Why a transaction did not happen.
@@ -26,6 +28,8 @@ pub enum Failure {
     HostChanged(PathBuf),
     /// There is not enough space.
     Space {
+        /// Where.
+        at: PathBuf,
         /// Bytes that are needed.
         needed: u64,
         /// Bytes that there are.
@@ -58,11 +62,7 @@ impl Desk<'_> {
         undoes: Option<&Done>,
         left: Option<Done>,
     ) -> Result<Vec<Dropped>, Failure> {
-        let free = self.host.space().map_err(|e| Failure::Io(self.host.path().to_path_buf(), e))?;
-        // What is left over is for the directories, and for the journal.
-        if plan.bytes > 0 && plan.bytes.saturating_add(16 << 20) > free {
-            return Err(Failure::Space { needed: plan.bytes, free });
-        }
+        space::check(self.host, self.session_dir, plan, undoes.map(|done| &done.intent))?;
         let mut intent = self.intent(plan, sides, undoes.map(|done| &done.intent))?;
         intent.left = left.map(Box::new);
         let at_journal = |e| Failure::Io(self.session_dir.join("journal"), e);
@@ -74,17 +74,22 @@ impl Desk<'_> {
         let (staged, dropped) = match done {
             Ok(done) => done,
             Err((failure, staged)) => {
-                journal.back().map_err(at_journal)?;
-                recover::roll_back(self.host, &journal.intent, staged.as_ref(), &keeper, self.base)
-                    .map_err(|(path, e)| Failure::Stuck(path, e))?;
-                journal.end().map_err(at_journal)?;
+                self.take_back(journal, staged.as_ref(), &keeper).map_err(|(path, e)| Failure::Stuck(path, e))?;
                 return Err(failure);
             }
         };
         recover::complete(self.host, &journal.intent, &staged, &keeper, self.base)
             .map_err(|(path, e)| Failure::Stuck(path, e))?;
-        journal.end().map_err(at_journal)?;
+        journal.end().map_err(|e| Failure::Stuck(self.session_dir.join("journal"), e))?;
         Ok(dropped)
+    }
+
+    fn take_back(&mut self, mut journal: Journal, staged: Option<&Staged>, keeper: &Keeper) -> Result<(), Failed> {
+        if let Some(path) = recover::changed_since(self.host, &journal.intent, staged)?.into_iter().next() {
+            return Err((path, io::Error::other("the host has changed it at this very moment")));
+        }
+        recover::roll_back(self.host, &mut journal, staged, keeper, self.base)?;
+        journal.end().map_err(|e| (self.session_dir.join("journal"), e))
     }
 
     fn intent(&self, plan: &Plan, sides: Option<&Sides<'_>>, undoes: Option<&Intent>) -> Result<Intent, Failure> {
@@ -104,6 +109,10 @@ impl Desk<'_> {
                 Step::Remove { .. } => None,
             };
             let put = matches!(step, Step::Put { .. });
+            if !step.below().is_empty() {
+                let below = step.below().iter().map(|(path, id)| (path.as_path().into(), *id)).collect();
+                intent.below.insert(intent.steps.len(), below);
+            }
             intent.steps.push(StepRecord { path: step.path().into(), put, old: step.old().copied(), kept });
             parents.insert(step.path().parent().unwrap_or(Path::new("")).to_path_buf(), ());
         }
@@ -114,8 +123,11 @@ impl Desk<'_> {
             let mtime = earlier.get(parent.as_path()).map_or(id.mtime, |before| before.mtime);
             intent.parents.push(ParentRecord { path: parent.as_path().into(), mode: id.permissions(), mtime });
         }
+        let taken: HashMap<&Path, &LooksRecord> =
+            undoes.iter().flat_map(|intent| &intent.looks).map(|looks| (looks.path.0.as_path(), looks)).collect();
         for looks in &plan.looks {
-            let record = self.looks(looks, sides, undoes).map_err(|e| Failure::Io(looks.path.clone(), e))?;
+            let taken = taken.get(looks.path.as_path()).copied();
+            let record = self.looks(looks, sides, taken).map_err(|e| Failure::Io(looks.path.clone(), e))?;
             intent.looks.push(record);
         }
         for (path, session) in &plan.settled {
@@ -145,9 +157,8 @@ impl Desk<'_> {
         &self,
         looks: &super::plan::Looks,
         sides: Option<&Sides<'_>>,
-        undoes: Option<&Intent>,
+        taken: Option<&LooksRecord>,
     ) -> io::Result<LooksRecord> {
-        let taken = undoes.and_then(|intent| intent.looks.iter().find(|l| l.path.0 == looks.path));
         let list = |xattrs: &BTreeMap<Vec<u8>, Vec<u8>>| xattrs.clone().into_iter().collect();
         let old_xattrs = match looks.xattrs {
             true => Some(list(&marks::read(self.host.dir(&looks.path)?.as_fd(), Encoding::Plain)?.xattrs)),
@@ -155,11 +166,12 @@ impl Desk<'_> {
         };
         let new_xattrs = match (taken, sides) {
             (Some(taken), _) => taken.old.xattrs.clone(),
-            (None, Some(sides)) if looks.xattrs => sides.session.dir(&looks.path)?.map(|dir| list(dir.xattrs())),
+            (None, Some(sides)) if looks.xattrs => sides.xattrs_of_dir(&looks.path)?.as_ref().map(list),
             _ => None,
         };
         Ok(LooksRecord {
             path: looks.path.as_path().into(),
+            id: Some(looks.old),
             old: Looked { mode: looks.old.permissions(), xattrs: old_xattrs },
             new: Looked { mode: looks.mode, xattrs: new_xattrs },
         })
@@ -223,6 +235,7 @@ impl Desk<'_> {
                     if temp.find().map_err(here)?.is_some_and(|found| found.id.is_dir()) {
                         temp.chmod(node.mode).map_err(here)?;
                     }
+                    ours::list(&node.path, &temp, &mut stage.made).map_err(here)?;
                 }
                 _ => stage.make(node, &temp).map_err(here)?,
             }
@@ -289,7 +302,7 @@ impl Desk<'_> {
             _ => false,
         };
         let same =
-            same && (step.old().is_none_or(|old| !old.is_dir()) || is_same_tree(&aside, step).map_err(failed)?);
+            same && (step.old().is_none_or(|old| !old.is_dir()) || is_same_below(&aside, step).map_err(failed)?);
         if same { Ok(()) } else { Err(moved()) }
     }
 }
@@ -310,18 +323,24 @@ fn linked_on_host(host: &Host, plan: &Plan) -> HashSet<u64> {
 
 /// Makes directories writable in which names change. `recover` closes them again.
 fn open_parents(host: &Host, intent: &Intent) -> Result<(), (PathBuf, io::Error)> {
-    if rustix::process::geteuid().is_root() {
-        return Ok(());
-    }
     for parent in intent.parents.iter().filter(|parent| parent.mode & 0o300 != 0o300) {
         let open = || {
             let dir = host.dir(&parent.path.0)?;
+            // Root may as it is; of a namespace, not where it does not know the group.
+            if may_change_names(&dir) {
+                return Ok(());
+            }
             Ok(rustix::fs::fchmod(&*dir, rustix::fs::Mode::from_raw_mode(parent.mode | 0o700))?)
         };
         open().map_err(|e| (parent.path.0.clone(), e))?;
         crash::point();
     }
     Ok(())
+}
+
+fn may_change_names(dir: &OwnedFd) -> bool {
+    use rustix::fs::{Access, AtFlags, accessat};
+    accessat(dir, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
 }
 
 /// A file that is replaced keeps its owner and group, as far as we may.
@@ -337,23 +356,6 @@ fn keep_owner(temp: &Place, like: &rustix::fs::Stat) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a directory that went aside holds what was planned, no more and no less.
-fn is_same_tree(aside: &Place, step: &Step) -> io::Result<bool> {
-    let root = step.path();
-    let mut left: BTreeMap<&Path, &Identity> = step.below().iter().map(|(path, id)| (path.as_path(), id)).collect();
-    let mut dirs = vec![(aside.open_dir()?, root.to_path_buf())];
-    while let Some((dir, path)) = dirs.pop() {
-        for name in names(dir.as_fd())? {
-            let child = path.join(&name);
-            let Some(found) = find(dir.as_fd(), &name)? else { return Ok(false) };
-            match left.remove(child.as_path()) {
-                Some(id) if id.is_same_but_renamed(&found.id) => {}
-                _ => return Ok(false),
-            }
-            if found.id.is_dir() {
-                dirs.push((Place::new(dir.clone(), name).open_dir()?, child));
-            }
-        }
-    }
-    Ok(left.is_empty())
+fn is_same_below(aside: &Place, step: &Step) -> io::Result<bool> {
+    is_same_tree(aside, step.path(), step.below().iter().map(|(path, id)| (path.as_path(), id)))
 }

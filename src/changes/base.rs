@@ -5,20 +5,19 @@
 //! so that a later edit on the host can be told apart and merged. After an apply it is what was applied.
 //! Only the host writes here (`base.jsonl`, `base.pack` beside the record).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::blobs::Blobs;
+use super::pack;
+pub use super::pack::{Kept, LARGEST, Pack, text_of};
 use crate::git::Id;
 use crate::layer::entry::Identity;
 use crate::paths::BytePath;
-
-/// Larger files are not kept as a base to merge with.
-pub const LARGEST: u64 = 1 << 20;
 
 /// The host's side as the session saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +29,22 @@ pub enum At {
     Here(Identity),
     /// Something, and the host changed it while the command ran.
     Unknown,
+}
+
+impl At {
+    /// What the session saw, after an undo has brought the host back to `now`. An edit that the host had made
+    /// before the apply came back with the rest, and the session has not seen that.
+    pub fn after_undo(before: Option<At>, now: At) -> At {
+        match (before, now) {
+            // The same file, or a copy of it from another file system.
+            (Some(At::Here(then)), At::Here(now)) => {
+                let same = then.mode == now.mode && (then.is_dir() || (then.size, then.mtime) == (now.size, now.mtime));
+                At::Here(if same { now } else { then })
+            }
+            (Some(before), _) => before,
+            (None, now) => now,
+        }
+    }
 }
 
 /// What is known of one path.
@@ -49,23 +64,70 @@ pub struct Entry {
     pub done: bool,
 }
 
+/// Attributes of the user's.
+pub type Xattrs = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// How a directory looked when the session saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Looks<'a> {
+    /// Permission bits.
+    pub mode: u32,
+    /// Attributes.
+    pub xattrs: &'a Xattrs,
+}
+
+static NO_XATTRS: Xattrs = BTreeMap::new();
+
+/// An entry, and what the ends of runs have noted beside it: applying and undoing do not change that.
+#[derive(Clone, Debug)]
+struct Known {
+    entry: Entry,
+    /// When the last run ended the session had no directory there that would let what the host has shine through.
+    closed: bool,
+    /// The host's attributes; `None`: the host touched it during the run, so that its looks before are not known.
+    xattrs: Option<Xattrs>,
+}
+
 /// All that is known.
 #[derive(Debug, Default)]
 pub struct Base {
     dir: PathBuf,
     /// When the last run started, on the clock of files, in nanoseconds.
     stamp: Option<i64>,
-    /// Whether the end of that run has been written down: then every path of the session is known.
-    complete: bool,
-    entries: HashMap<PathBuf, Entry>,
-    /// What was checked out when the session started.
+    /// The start of the last run whose end was written down.
+    noted: Option<Option<i64>>,
+    entries: HashMap<PathBuf, Known>,
+    /// What was checked out when the last run started.
     blobs: Option<Blobs>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Head {
     format: u32,
+    /// The start of the run whose end was written down.
     stamp: Option<i64>,
+    /// Whether one was: an apply writes this list too.
+    #[serde(default = "yes")]
+    complete: bool,
+}
+
+/// Lists from before it was said.
+fn yes() -> bool {
+    true
+}
+
+impl Head {
+    fn parse(line: &[u8]) -> io::Result<Self> {
+        let head: Self = serde_json::from_slice(line)?;
+        if head.format > FORMAT {
+            return Err(io::Error::other("it was written by a newer cowbox"));
+        }
+        Ok(head)
+    }
+
+    fn noted(&self) -> Option<Option<i64>> {
+        self.complete.then_some(self.stamp)
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -73,9 +135,14 @@ struct Line<E> {
     p: BytePath,
     #[serde(flatten)]
     entry: E,
+    #[serde(rename = "z", default, skip_serializing_if = "std::ops::Not::not")]
+    closed: bool,
+    #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+    xattrs: Option<Vec<(Vec<u8>, Vec<u8>)>>,
 }
 
 const FORMAT: u32 = 1;
+const LIST: &str = "base.jsonl";
 
 impl Base {
     /// Reads what is known of the session in `dir`; `stamp` is the start of its last run.
@@ -87,22 +154,29 @@ impl Base {
             Err(e) => return Err(e),
         };
         let mut lines = BufReader::new(file).split(b'\n');
-        let head: Head = match lines.next() {
-            Some(line) => serde_json::from_slice(&line?)?,
-            None => return Ok(base),
-        };
-        if head.format > FORMAT {
-            return Err(io::Error::other("it was written by a newer cowbox"));
-        }
-        base.complete = head.stamp == stamp;
+        let Some(head) = lines.next() else { return Ok(base) };
+        base.noted = Head::parse(&head?)?.noted();
         for line in lines {
-            let line: Line<Entry> = serde_json::from_slice(&line?)?;
-            base.entries.insert(line.p.0, line.entry);
+            let Line { p, entry, closed, xattrs } = serde_json::from_slice(&line?)?;
+            let xattrs = xattrs.map(|pairs| pairs.into_iter().collect());
+            base.entries.insert(p.0, Known { entry, closed, xattrs });
         }
         Ok(base)
     }
 
-    /// With the commit that was checked out when the session started.
+    /// Whether the end of the run that started then has been written down for the session in `dir`.
+    pub fn is_noted(dir: &Path, stamp: Option<i64>) -> io::Result<bool> {
+        let file = match File::open(dir.join(LIST)) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(e) => return Err(e),
+        };
+        let mut head = Vec::new();
+        BufReader::new(file).read_until(b'\n', &mut head)?;
+        Ok(!head.is_empty() && Head::parse(&head)?.noted() == Some(stamp))
+    }
+
+    /// With the commit that was checked out when the last run started.
     #[must_use]
     pub fn with_commit(mut self, repo: &Path, commit: Option<&str>) -> Self {
         self.blobs = commit.and_then(|id| Id::from_hex(id.as_bytes())).map(|id| Blobs::new(repo, id));
@@ -111,40 +185,41 @@ impl Base {
 
     /// Writes it, whole or not at all.
     pub fn save(&mut self) -> io::Result<()> {
-        self.complete = true;
         let temp = self.dir.join(".new-base.jsonl");
         let mut out = BufWriter::new(File::create(&temp)?);
-        serde_json::to_writer(&mut out, &Head { format: FORMAT, stamp: self.stamp })?;
-        for (path, entry) in &self.entries {
+        let head = Head { format: FORMAT, stamp: self.noted.flatten(), complete: self.noted.is_some() };
+        serde_json::to_writer(&mut out, &head)?;
+        for (path, Known { entry, closed, xattrs }) in &self.entries {
             out.write_all(b"\n")?;
-            serde_json::to_writer(&mut out, &Line { p: path.as_path().into(), entry })?;
+            let xattrs = xattrs.as_ref().map(|xattrs| xattrs.clone().into_iter().collect());
+            serde_json::to_writer(&mut out, &Line { p: path.as_path().into(), entry, closed: *closed, xattrs })?;
         }
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
         fs::rename(temp, self.list())
     }
 
     fn list(&self) -> PathBuf {
-        self.dir.join("base.jsonl")
+        self.dir.join(LIST)
     }
 
-    /// Start of the last run.
-    pub fn stamp(&self) -> Option<i64> {
-        self.stamp
-    }
-
-    /// Whether every path of the session is known.
+    /// Whether the end of the last run has been written down: then every path of the session is known.
     pub fn is_complete(&self) -> bool {
-        self.complete
+        self.noted == Some(self.stamp)
+    }
+
+    /// Says so; to be followed by [`Base::save`].
+    pub fn run_ended(&mut self) {
+        self.noted = Some(self.stamp);
     }
 
     /// What is known of a path.
     pub fn get(&self, path: &Path) -> Option<&Entry> {
-        self.entries.get(path)
+        self.entries.get(path).map(|known| &known.entry)
     }
 
     /// Paths whose host's side was one of these files, with what it was.
     pub fn with_inodes(&self, inodes: &HashSet<u64>) -> Vec<(PathBuf, Identity)> {
-        let known = self.entries.iter().filter_map(|(path, entry)| match entry.host {
+        let known = self.entries.iter().filter_map(|(path, known)| match known.entry.host {
             At::Here(id) if !id.is_dir() && inodes.contains(&id.inode) => Some((path.clone(), id)),
             _ => None,
         });
@@ -153,26 +228,54 @@ impl Base {
 
     /// Notes what is known of a path now.
     pub fn set(&mut self, path: PathBuf, entry: Entry) {
-        self.entries.insert(path, entry);
+        match self.entries.get_mut(&path) {
+            Some(known) => known.entry = entry,
+            None => drop(self.entries.insert(path, Known { entry, closed: false, xattrs: None })),
+        }
     }
 
-    /// Forgets a path.
-    pub fn remove(&mut self, path: &Path) {
-        self.entries.remove(path);
+    /// Notes the host's attributes of a path that is known, as the session saw them.
+    pub fn set_xattrs(&mut self, path: &Path, xattrs: Xattrs) {
+        if let Some(known) = self.entries.get_mut(path) {
+            known.xattrs = Some(xattrs);
+        }
+    }
+
+    /// Notes where the last run has left nothing that the host's would shine through.
+    pub fn set_closed(&mut self, closed: &HashSet<&Path>) {
+        for (path, known) in &mut self.entries {
+            known.closed = closed.contains(path.as_path());
+        }
     }
 
     /// The host's side as the session saw it, from what the host has now if nothing was written down.
-    pub fn first_look(&self, host: Option<&Identity>) -> At {
-        match (host, self.stamp) {
-            (None, _) => At::Absent,
-            (Some(host), Some(stamp)) if !host.is_dir() && host.ctime >= stamp => At::Unknown,
-            (Some(host), _) => At::Here(*host),
+    pub fn first_look(&self, path: &Path, host: Option<&Identity>) -> At {
+        match host {
+            None => At::Absent,
+            _ if self.was_closed_above(path) => At::Absent,
+            Some(host) if !host.is_dir() && self.is_of_the_run(host) => At::Unknown,
+            Some(host) => At::Here(*host),
         }
+    }
+
+    /// Whether the host did something to a file, or in a directory, after the last run had started.
+    pub fn is_of_the_run(&self, host: &Identity) -> bool {
+        self.stamp.is_some_and(|stamp| host.ctime >= stamp)
+    }
+
+    /// Whether a directory above had been deleted or replaced when an earlier run ended: what the host has put
+    /// there since, the session cannot have seen.
+    pub fn was_closed_above(&self, path: &Path) -> bool {
+        path.ancestors().skip(1).any(|above| self.entries.get(above).is_some_and(|known| known.closed))
+    }
+
+    fn saw(&self, path: &Path, host: &Identity) -> At {
+        self.get(path).map_or_else(|| self.first_look(path, Some(host)), |entry| entry.host)
     }
 
     /// Whether the host changed a path since the session saw it.
     pub fn has_moved(&self, path: &Path, host: &Identity) -> bool {
-        match self.get(path).map_or_else(|| self.first_look(Some(host)), |entry| entry.host) {
+        match self.saw(path, host) {
             At::Here(then) if host.is_dir() && then.is_dir() => then.permissions() != host.permissions(),
             At::Here(then) => then != *host,
             At::Absent | At::Unknown => true,
@@ -192,31 +295,52 @@ impl Base {
         })
     }
 
-    /// The permission bits that the session saw.
-    pub fn permissions(&self, path: &Path) -> Option<u32> {
-        match self.get(path)?.host {
+    /// The permission bits that the session saw of a file, given the host's; `None`: nobody knows.
+    pub fn permissions(&self, path: &Path, host: &Identity) -> Option<u32> {
+        match self.saw(path, host) {
             At::Here(then) => Some(then.permissions()),
-            At::Absent | At::Unknown => None,
+            // Both made one.
+            At::Absent => Some(host.permissions()),
+            At::Unknown => None,
+        }
+    }
+
+    /// Whether these are the attributes that the session saw of a file.
+    pub fn saw_xattrs(&self, path: &Path, xattrs: &Xattrs) -> bool {
+        self.entries.get(path).is_some_and(|known| known.xattrs.as_ref() == Some(xattrs))
+    }
+
+    /// How a directory looked when the session saw it, given how the host's looks now; `None`: nobody knows.
+    pub fn looks<'a>(&'a self, path: &Path, host: &Identity, now: &'a Xattrs) -> Option<Looks<'a>> {
+        let Some(known) = self.entries.get(path) else {
+            return match self.first_look(path, Some(host)) {
+                At::Here(_) if self.is_of_the_run(host) => None,
+                At::Here(then) => Some(Looks { mode: then.permissions(), xattrs: now }),
+                _ => Some(Looks { mode: host.permissions(), xattrs: &NO_XATTRS }),
+            };
+        };
+        match (known.entry.host, &known.xattrs) {
+            // Both made one.
+            (At::Absent, _) => Some(Looks { mode: host.permissions(), xattrs: &NO_XATTRS }),
+            (At::Here(then), Some(xattrs)) => Some(Looks { mode: then.permissions(), xattrs }),
+            (At::Here(then), None) if known.entry.done => Some(Looks { mode: then.permissions(), xattrs: now }),
+            (At::Here(_) | At::Unknown, _) => None,
         }
     }
 
     /// The content that the session saw, if it was kept.
-    pub fn content(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        let entry = self.get(path);
-        let Some((offset, length)) = entry.and_then(|entry| entry.content) else {
-            // What was applied or undone since is newer than any commit.
-            let started = entry.is_none_or(|entry| entry.host == At::Unknown && !entry.done);
-            return Ok(self.blobs.as_ref().filter(|_| started).and_then(|blobs| blobs.content(path)));
-        };
-        let mut pack = File::open(self.dir.join("base.pack"))?;
-        pack.seek(SeekFrom::Start(offset))?;
-        let mut bytes = Vec::new();
-        pack.take(length).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 == length {
-            Ok(Some(bytes))
-        } else {
-            Err(io::Error::new(io::ErrorKind::UnexpectedEof, "base.pack is shorter than its list says"))
-        }
+    pub fn content(&self, path: &Path) -> io::Result<Option<Kept>> {
+        let Some(entry) = self.get(path) else { return Ok(self.committed(path).map(Kept::Committed)) };
+        // Never from the commit: what is known may be of an earlier run, and the host has committed its edit since.
+        let Some(place) = entry.content else { return Ok(None) };
+        let bytes = pack::read(&self.dir, place)?;
+        let seen = entry.done || entry.host != At::Unknown;
+        Ok(Some(if seen { Kept::Seen(bytes) } else { Kept::Committed(bytes) }))
+    }
+
+    /// What git had of a file when the last run started.
+    pub fn committed(&self, path: &Path) -> Option<Vec<u8>> {
+        self.blobs.as_ref()?.content(path)
     }
 
     /// Whether there is a commit to look things up in.
@@ -226,30 +350,46 @@ impl Base {
 
     /// Opens the pack to keep more contents in.
     pub fn pack(&self) -> io::Result<Pack> {
-        let file = File::options().create(true).append(true).open(self.dir.join("base.pack"))?;
-        let end = file.metadata()?.len();
-        Ok(Pack { out: BufWriter::with_capacity(1 << 16, file), end })
+        Pack::open(&self.dir)
     }
 }
 
-/// Contents being kept.
-#[derive(Debug)]
-pub struct Pack {
-    out: BufWriter<File>,
-    end: u64,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Pack {
-    /// Keeps one; gives its place.
-    pub fn keep(&mut self, bytes: &[u8]) -> io::Result<(u64, u64)> {
-        let place = (self.end, bytes.len() as u64);
-        self.out.write_all(bytes)?;
-        self.end += bytes.len() as u64;
-        Ok(place)
+    #[test]
+    fn only_the_end_of_a_run_makes_it_complete() {
+        let dir = tempfile::tempdir().unwrap();
+        let load = |stamp| Base::load(dir.path(), stamp).unwrap();
+        let is_noted = |stamp| Base::is_noted(dir.path(), stamp).unwrap();
+        assert!(!load(Some(1)).is_complete() && !is_noted(Some(1)));
+        load(Some(1)).save().unwrap();
+        assert!(!load(Some(1)).is_complete() && !is_noted(Some(1)));
+        let mut base = load(Some(1));
+        base.run_ended();
+        base.save().unwrap();
+        assert!(load(Some(1)).is_complete() && is_noted(Some(1)));
+        // Nor does what is written later take it away.
+        load(Some(2)).save().unwrap();
+        assert!(!load(Some(2)).is_complete() && load(Some(1)).is_complete());
     }
 
-    /// Makes them durable; before the list that names their places.
-    pub fn finish(self) -> io::Result<()> {
-        self.out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()
+    #[test]
+    fn what_the_end_noted_outlives_an_apply() {
+        let dir = tempfile::tempdir().unwrap();
+        let entry = |host| Entry { host, session: None, content: None, done: false };
+        let id = Identity::from(&rustix::fs::stat(dir.path()).unwrap());
+        let xattrs = Xattrs::from([(b"user.x".to_vec(), b"\0\xff".to_vec())]);
+        let mut base = Base::load(dir.path(), Some(i64::MAX)).unwrap();
+        base.set("d".into(), entry(At::Here(id)));
+        base.set_xattrs(Path::new("d"), xattrs.clone());
+        base.set_closed(&HashSet::from([Path::new("d")]));
+        base.save().unwrap();
+        let mut base = Base::load(dir.path(), Some(i64::MAX)).unwrap();
+        base.set("d".into(), Entry { done: true, ..entry(At::Here(id)) });
+        assert_eq!(base.looks(Path::new("d"), &id, &NO_XATTRS).unwrap().xattrs, &xattrs);
+        assert_eq!(base.first_look(Path::new("d/new"), Some(&id)), At::Absent);
+        assert_eq!(base.first_look(Path::new("dd/new"), Some(&id)), At::Here(id));
     }
 }

@@ -1,7 +1,9 @@
-//! What git has of a file as it was when the session started: a base to merge with where none was kept.
+//! What git has of a file as it was when the run started: a base to merge with where the host has edited the file
+//! before its state could be noted.
 //!
-//! The file may have had edits that were not committed. Both sides have those, so that a merge keeps them;
-//! only where one side has taken such an edit back is it undecided, and the review shows that hunk.
+//! The file may have had edits that were not committed, and once it has been edited again nothing tells: neither
+//! its times nor those in git's index, which stay those of the last commit. So it is trusted only where nothing
+//! speaks against it (`merge::merge`).
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -6,9 +6,9 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use super::base::{At, Base};
+use super::base::{At, Base, Kept, Xattrs};
 use super::compare::{link_target, same_content};
-use super::merge::{Merged, is_text, three_way};
+use super::merge::{Merged, is_text, merge};
 use super::{ChangeKind, Conflict};
 use crate::layer::entry::{Found, Kind, open_file};
 use crate::layer::marks;
@@ -106,17 +106,25 @@ impl Judge<'_> {
     }
 
     /// Both have a directory.
-    pub fn dirs(&self, new: &Found, old: &Found, same_xattrs: bool) -> Verdict {
-        if self.base.is_done(self.path, &new.id) {
-            return if new.meta.mode == old.meta.mode && same_xattrs { Verdict::Same } else { Verdict::Untouched };
+    pub fn dirs(&self, new: (&Found, &Xattrs), old: (&Found, &Xattrs)) -> Verdict {
+        let same = new.1 == old.1;
+        if self.base.is_done(self.path, &new.0.id) {
+            return if new.0.meta.mode == old.0.meta.mode && same { Verdict::Same } else { Verdict::Untouched };
         }
-        let saw = self.base.permissions(self.path);
-        match self.modes(new, old, saw) {
-            Ok(None) if same_xattrs => Verdict::Same,
-            Ok(None) => Verdict::plain(ChangeKind::Modified),
-            Ok(Some(false)) => Verdict::Untouched,
-            Ok(Some(true)) => Verdict::plain(ChangeKind::ModeChanged),
-            Err(conflict) => Verdict::against(ChangeKind::ModeChanged, conflict),
+        let saw = self.base.looks(self.path, &old.0.id, old.1);
+        let modes = self.modes(new.0, old.0, saw.map(|saw| saw.mode));
+        let merged = match saw {
+            _ if same => Ok(None),
+            Some(saw) => merge_xattrs(saw.xattrs, old.1, new.1).map(|merged| Some(merged != *old.1)),
+            None => Err(Conflict::Binary),
+        };
+        match (modes, merged) {
+            (Err(conflict), _) => Verdict::against(ChangeKind::ModeChanged, conflict),
+            (_, Err(conflict)) => Verdict::against(ChangeKind::Modified, conflict),
+            (modes, Ok(Some(true))) => modified(None, modes),
+            (Ok(Some(true)), _) => Verdict::plain(ChangeKind::ModeChanged),
+            (Ok(None), Ok(None)) => Verdict::Same,
+            _ => Verdict::Untouched,
         }
     }
 
@@ -126,8 +134,9 @@ impl Judge<'_> {
         match known {
             // Deleted, applied, and made again by the host.
             Some(At::Absent) => return None,
-            // Every path that was there when the run ended is known, so this one came later.
-            None if self.base.is_complete() => return None,
+            // Every path that was there when the run ended is known, so this one came later; or what is above it had
+            // been deleted before the session went on.
+            None if self.base.is_complete() || self.base.was_closed_above(self.path) => return None,
             _ => {}
         }
         let is_dir = host.meta.kind == Kind::Dir;
@@ -146,7 +155,7 @@ impl Judge<'_> {
         };
         let done = self.base.is_done(self.path, &new.1.id);
         let content = if done && !matches!(content, Content::Same) { Content::Ours } else { content };
-        let saw = self.base.permissions(self.path);
+        let saw = self.base.permissions(self.path, &old.1.id);
         // The bits of a link mean nothing.
         let modes = match new.1.meta.kind {
             Kind::Symlink => Ok(None),
@@ -164,14 +173,14 @@ impl Judge<'_> {
         })
     }
 
-    /// `None`: the same. Else whether the session's is to land.
+    /// `None`: the same. Else whether the session's is to land. Without what it saw nobody can tell who changed it.
     fn modes(&self, new: &Found, old: &Found, saw: Option<u32>) -> Result<Option<bool>, Conflict> {
         let (new, old) = (new.meta.mode, old.meta.mode);
         match saw {
             _ if new == old => Ok(None),
             Some(saw) if new == saw => Ok(Some(false)),
-            Some(saw) if old != saw => Err(Conflict::Mode),
-            _ => Ok(Some(true)),
+            Some(saw) if old == saw => Ok(Some(true)),
+            _ => Err(Conflict::Mode),
         }
     }
 
@@ -189,6 +198,11 @@ impl Judge<'_> {
         if self.base.is_untouched(self.path, &new.1.id) {
             return Ok(Content::Ours);
         }
+        let hosts = marks::read(host.as_fd(), old.0.encoding())?.xattrs;
+        if marks.xattrs != hosts && !self.base.saw_xattrs(self.path, &hosts) {
+            // Those of the session come with its content, and the host has set others.
+            return Ok(Content::Conflict(Conflict::Binary));
+        }
         if same {
             // Only attributes differ.
             return Ok(Content::Theirs);
@@ -197,13 +211,14 @@ impl Judge<'_> {
         let (Some(session), Some(host)) = (whole(session)?, whole(host)?) else {
             return Ok(Content::Conflict(Conflict::Binary));
         };
-        if session == base {
-            return Ok(Content::Ours);
+        match &base {
+            Kept::Seen(base) if session == *base => return Ok(Content::Ours),
+            Kept::Seen(base) if host == *base => return Ok(Content::Theirs),
+            // Opened, or written as it was. Made anew it would be an edit taken back.
+            Kept::Committed(base) if session == *base && marks.copied_up => return Ok(Content::Ours),
+            _ => {}
         }
-        if host == base {
-            return Ok(Content::Theirs);
-        }
-        Ok(match three_way(&base, &host, &session, "") {
+        Ok(match merge(Some(&base), &host, &session, "") {
             Merged::Clean(merged) if merged == host => Content::Ours,
             Merged::Clean(merged) => Content::Merged(merged.len() as u64),
             Merged::Conflict(_) => Content::Conflict(Conflict::Content),
@@ -229,6 +244,21 @@ impl Judge<'_> {
 fn modified(merged: Option<u64>, modes: Result<Option<bool>, Conflict>) -> Verdict {
     let keeps_mode = modes == Ok(Some(false));
     Verdict::Changed { kind: ChangeKind::Modified, conflict: modes.err(), merged, keeps_mode }
+}
+
+/// What becomes of attributes that the host and the session have changed.
+pub fn merge_xattrs(base: &Xattrs, host: &Xattrs, session: &Xattrs) -> Result<Xattrs, Conflict> {
+    let mut merged = host.clone();
+    for name in base.keys().chain(session.keys()) {
+        let (base, host, session) = (base.get(name), host.get(name), session.get(name));
+        match session {
+            _ if session == base || session == host => {}
+            _ if host != base => return Err(Conflict::Binary),
+            Some(value) => drop(merged.insert(name.clone(), value.clone())),
+            None => drop(merged.remove(name)),
+        }
+    }
+    Ok(merged)
 }
 
 /// The conflict of two files that nothing is known about.

@@ -12,6 +12,7 @@ pub mod filter;
 pub mod judge;
 pub mod links;
 pub mod merge;
+pub mod pack;
 pub mod read;
 pub mod rename;
 pub mod risk;

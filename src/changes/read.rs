@@ -247,7 +247,7 @@ impl Walk<'_> {
     /// Mode and attributes of a directory that both have.
     fn looks_of_dir(&mut self, path: &Path, session: &Dir, new: Found, host: &Dir, old: Found) {
         let judge = Judge { base: self.base, path, name: OsStr::new("") };
-        let verdict = judge.dirs(&new, &old, session.xattrs() == host.xattrs());
+        let verdict = judge.dirs((&new, session.xattrs()), (&old, host.xattrs()));
         self.judged(path, new, Some(old), verdict);
     }
 

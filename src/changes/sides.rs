@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::Change;
-use super::base::Base;
+use super::base::{Base, Xattrs};
 use super::compare::link_target;
 use super::contents::{Content, Contents, LARGEST};
-use super::merge::{Merged, three_way};
+use super::judge::merge_xattrs;
+use super::merge::{Merged, merge};
 use super::read::{Layers, Unreadable};
 use crate::layer::Encoding;
-use crate::layer::entry::{Found, Kind, open_file};
+use crate::layer::entry::{Found, Identity, Kind, open_file};
 use crate::layer::marks;
 use crate::layer::stack::{Dir, Entry};
 
@@ -170,6 +171,16 @@ impl<'a> Sides<'a> {
         })
     }
 
+    /// The attributes that a directory of both will have. What both changed is the session's: the conflict has been
+    /// decided for it.
+    pub fn xattrs_of_dir(&self, path: &Path) -> io::Result<Option<Xattrs>> {
+        let (Some(host), Some(session)) = (self.host.dir(path)?, self.session.dir(path)?) else { return Ok(None) };
+        let now = Identity::from(&rustix::fs::fstat(host.top().fd())?);
+        let saw = self.base.looks(path, &now, host.xattrs());
+        let merged = saw.and_then(|saw| merge_xattrs(saw.xattrs, host.xattrs(), session.xattrs()).ok());
+        Ok(Some(merged.unwrap_or_else(|| session.xattrs().clone())))
+    }
+
     /// What comes of merging both sides of a file; `None` where one of them has no text to merge.
     pub fn merge(&self, path: &Path) -> io::Result<Option<Merged>> {
         let (Some(Content::Bytes(host)), Some(Content::Bytes(session))) =
@@ -177,9 +188,7 @@ impl<'a> Sides<'a> {
         else {
             return Ok(None);
         };
-        // Without a base everything that differs is in conflict.
-        let base = self.base.content(path)?.unwrap_or_default();
-        Ok(Some(three_way(&base, &host, &session, &self.name)))
+        Ok(Some(merge(self.base.content(path)?.as_ref(), &host, &session, &self.name)))
     }
 }
 

@@ -39,13 +39,22 @@ pub fn apply(args: ApplyArgs, ui: &Ui) -> Result<u8> {
     session.reload()?;
     session.record.state.allow(Action::Apply, session.name())?;
     if let Some(branch) = &args.commits {
-        return super::commits::bring_in(&context, &mut session, branch.as_deref());
+        return super::commits::bring_in(&context, &mut session, branch.as_deref(), word(&args));
     }
     let outcome = land(&context, &mut session, &args)?;
     if args.json {
         ui.json(&outcome.document(&session, args.dry_run))?;
     }
     Ok(outcome.exit_code())
+}
+
+/// What to do with what was cut off before.
+fn word(args: &ApplyArgs) -> Word {
+    match (args.dry_run, args.yes) {
+        (true, _) => Word::Refuse,
+        (false, true) => Word::Applied,
+        (false, false) => Word::Insist,
+    }
 }
 
 /// Refuses an `--allow` that could never match.
@@ -121,7 +130,7 @@ pub fn land(context: &Context<'_>, session: &mut Session, args: &ApplyArgs) -> R
     let ui = context.ui;
     let repo = session.record.repo.0.clone();
     let repo_lock = RepoState::new(&context.places.state, &repo).lock()?;
-    context.heal_session(session, &repo_lock, if args.yes { Word::Applied } else { Word::Insist })?;
+    context.heal_session(session, &repo_lock, word(args))?;
     let look = context.look_closely(session)?;
     context.check_reviewed(session, &look)?;
     let mut outcome = Outcome::default();
@@ -167,7 +176,7 @@ pub fn land(context: &Context<'_>, session: &mut Session, args: &ApplyArgs) -> R
     for (path, what) in plan.dropped.iter().chain(&dropped) {
         ui.say(&format!("{}: {what}", show(path)));
     }
-    repo_lock.end()?;
+    repo_lock.end(&session.record.id)?;
     let event = format!("applied: {}", changes(outcome.applied.len()));
     session.record.history.push(record::HistoryEntry { time: record::now(), event });
     session.save()?;
@@ -187,7 +196,7 @@ fn carry_out(session: &Session, host: &Host, plan: &Plan, look: &Look) -> Result
 
 /// Whether nothing is left of a transaction.
 fn is_idle(session: &Session) -> bool {
-    matches!(Journal::left(session.dir()), Ok(None))
+    matches!(Journal::is_left(session.dir()), Ok(false))
 }
 
 /// Sorts out what lands. Numbers of changes, in their order.
@@ -332,8 +341,9 @@ pub fn explain(failure: Failure) -> Error {
             format!("{} changed on the host at this very moment; everything was rolled back", show(&path)),
         )
         .hint("run it again to look anew"),
-        Failure::Space { needed, free } => Error::new(format!(
-            "not enough space: {} are needed, {} are free; nothing was applied",
+        Failure::Space { at, needed, free } => Error::new(format!(
+            "not enough space in {}: {} are needed, {} are free; everything is as it was",
+            show(&at),
             show_size(needed),
             show_size(free)
         ))

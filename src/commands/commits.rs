@@ -9,6 +9,7 @@ use rustix::process::{Resource, Rlimit, WaitOptions, setrlimit, waitpid};
 use rustix::thread::UnshareFlags;
 
 use super::context::Context;
+use super::heal::Word;
 use super::run;
 use crate::apply::commits::{PackRequest, Request, import};
 use crate::cli::{self, Verb};
@@ -26,9 +27,10 @@ use crate::ui::sanitize;
 const LARGEST: u64 = 16 << 30;
 
 /// Brings the commits in; the session's lock is held.
-pub fn bring_in(context: &Context<'_>, session: &mut Session, branch: Option<&str>) -> Result<u8> {
+pub fn bring_in(context: &Context<'_>, session: &mut Session, branch: Option<&str>, word: Word) -> Result<u8> {
     let repo = session.record.repo.0.clone();
-    let _repo_lock = RepoState::new(&context.places.state, &repo).lock()?;
+    let repo_lock = RepoState::new(&context.places.state, &repo).lock()?;
+    context.heal_session(session, &repo_lock, word)?;
     let branch = branch.map_or_else(|| format!("cowbox/{}", session.name()), str::to_owned);
     let request = Request { root: &repo, session_dir: session.dir(), branch: &branch };
     let inside: &Session = session;

@@ -71,8 +71,9 @@ impl<'a> Context<'a> {
             // A full disk must not keep anybody from looking, or from discarding.
             self.ui.warn(error.message());
         }
+        // Apart: it may take rights that whoever goes on to start a sandbox must not have.
         if next == State::Stopped
-            && let Err(error) = self.look_at_end(session)
+            && let Err(error) = access::apart(|| self.look_at_end(session).map(|_| ()))
         {
             self.ui.warn(error.message());
         }

@@ -109,26 +109,25 @@ fn one(context: &Context<'_>, id: &SessionId, args: &GcArgs, report: &mut Report
     Ok(())
 }
 
-/// Frees what applies replaced that are too old to be taken back.
+/// Frees what applies replaced that are too old to be taken back. No journal is left of one that was cut off.
 fn old_undo(mut session: Session, args: &GcArgs, report: &mut Report) -> Result<()> {
     let read = |e| Error::io("read what was applied in", session.dir(), e);
     let oldest = record::now().saturating_sub(UNDO_DAYS * 24 * 60 * 60 * 1000);
     let done = undo::all(session.dir()).map_err(read)?;
     let old = done.iter().filter(|done| done.intent.time < oldest);
-    let dirs: Vec<PathBuf> = old.map(|done| session.dir().join("undo").join(&done.intent.id)).collect();
+    let mut dirs: Vec<PathBuf> = old.map(|done| session.dir().join("undo").join(&done.intent.id)).collect();
+    dirs.extend(undo::half_freed(session.dir()).map_err(read)?);
     if dirs.is_empty() {
         return Ok(());
     }
-    let mut bytes = 0;
-    for dir in &dirs {
-        bytes += size(dir);
-        if !args.dry_run {
-            remove::tree(dir).map_err(|e| Error::io("remove", dir, e))?;
-        }
-    }
+    let bytes = dirs.iter().map(|dir| size(dir)).sum();
     if !args.dry_run {
+        // First: cut off in the middle, `undo` must know why it cannot.
         session.record.history.push(record::HistoryEntry { time: record::now(), event: UNDO_FREED.to_owned() });
         session.save()?;
+        for dir in &dirs {
+            undo::free(dir).map_err(|e| Error::io("remove", dir, e))?;
+        }
     }
     report.freed += bytes;
     let (id, name) = (session.record.id.to_string(), Some(session.name().to_owned()));

@@ -11,6 +11,7 @@ use rustix::process::{WaitId, WaitIdOptions, waitid};
 use rustix::thread::UnshareFlags;
 
 use super::context::Context;
+use super::heal::check_idle;
 use super::report::Report;
 use super::run;
 use crate::changes::blobs;
@@ -24,6 +25,7 @@ use crate::session::clock::Clock;
 use crate::session::liveness::ProcessId;
 use crate::session::lock::Lock;
 use crate::session::record::{FORMAT, Incarnation, Record, now};
+use crate::session::state::Action;
 use crate::session::store::NewSession;
 use crate::session::{Session, SessionId, State};
 use crate::sys::process::{Side, exit_now, fork_into};
@@ -136,16 +138,13 @@ impl Launch<'_> {
         // First of all: from here on a signal must not leave anything half made.
         let signals = supervise::watch()?;
         let mut place = match resumed {
-            Some(session) => {
-                let lock = self.context.lock(&session)?;
-                Place::Old(Box::new(session), lock)
-            }
+            Some(session) => self.reopen(session)?,
             None => Place::New(self.context.store.create()?),
         };
-        let is_new = matches!(place, Place::New(_));
+        let before = place.record().cloned();
         plan.session_dir = place.dir().to_path_buf();
         create::of_plan(&plan)?;
-        let name = place.name().unwrap_or(&self.name).to_owned();
+        let name = before.as_ref().map_or(&self.name, |record| &record.name).clone();
         let id = plan.session_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let container = format!("cowbox-{}", id.to_lowercase());
         ui.say(&run::headline(self.engine, self.why, &name));
@@ -174,7 +173,7 @@ impl Launch<'_> {
             Ok(sandbox) => sandbox,
             Err(error) => {
                 if let Some((session, _lock)) = open {
-                    forget(session, is_new);
+                    forget(session, before);
                 }
                 return Err(error);
             }
@@ -219,12 +218,29 @@ impl Launch<'_> {
         if let Some(parent) = parent.filter(|_| !ready) {
             if code == Kind::NotStarted.exit_code() && failure.is_none() {
                 let error = Error::of(Kind::NotStarted, last_words(&plan.session_dir));
-                forget(session, is_new);
+                forget(session, before);
                 return Err(error);
             }
             let _ = writeln!(parent, "started {id}");
         }
         Ok(Finished { session, lock, code, interrupted, failure })
+    }
+
+    /// Locks a session that stopped, and makes sure that it still is as it was when it was looked at.
+    fn reopen(&self, mut session: Session) -> Result<Place> {
+        let lock = self.context.lock(&session)?;
+        let started = |session: &Session| session.record.incarnation.as_ref().map(|run| run.started);
+        let last = started(&session);
+        session.reload()?;
+        let name = session.name();
+        session.record.state.allow(Action::Resume, name)?;
+        if started(&session) != last {
+            return Err(Error::new(format!("another cowbox has gone on in session {name} meanwhile"))
+                .hint("run it again to go on from there"));
+        }
+        check_idle(&session).map_err(|e| e.with_kind(Kind::NotStarted))?;
+        self.context.note_before_resume(&session)?;
+        Ok(Place::Old(Box::new(session), lock))
     }
 
     /// Writes the record that says "running".
@@ -296,21 +312,24 @@ impl Place {
         }
     }
 
-    fn name(&self) -> Option<&str> {
+    /// The record of a session that stopped before.
+    fn record(&self) -> Option<&Record> {
         match self {
-            Place::Old(session, _) => Some(session.name()),
+            Place::Old(session, _) => Some(&session.record),
             _ => None,
         }
     }
 }
 
-/// Recorded, but the engine failed: nothing ran. A new session leaves nothing, an old one its work.
-fn forget(mut session: Session, is_new: bool) {
-    if is_new {
+/// Recorded, but the engine failed: nothing ran. A new session leaves nothing, an old one its work and the record of
+/// the run that it comes from: by the start of that it is told what the host changed since.
+fn forget(mut session: Session, before: Option<Record>) {
+    if let Some(before) = before {
+        session.record = before;
+        let _ = session.save();
+    } else {
         let _ = crate::layer::remove::tree(session.dir());
         let _ = crate::engine::native::remove_home_layer(session.dir());
-    } else if session.record.advance(State::Stopped).is_ok() {
-        let _ = session.save();
     }
 }
 

@@ -1,5 +1,9 @@
 //! What a session changed, with everything that is known about it.
 
+use std::io;
+
+use rustix::process::{WaitOptions, waitpid};
+use rustix::thread::UnshareFlags;
 use sha2::{Digest, Sha256};
 
 use super::context::Context;
@@ -14,6 +18,7 @@ use crate::error::{Error, Result, reason, show};
 use crate::git::ignore::User;
 use crate::layer::entry::Kind;
 use crate::session::{Session, State};
+use crate::sys::process::{Side, exit_now, fork_into};
 
 /// A change set, and what it was read from.
 pub struct Look {
@@ -115,6 +120,29 @@ impl Context<'_> {
         Ok(look)
     }
 
+    /// Sees to it that what a session saw of the host is written down before it goes on: from the next start on
+    /// it could not be told any more. Mostly the end of the last run has done it.
+    pub fn note_before_resume(&self, session: &Session) -> Result<()> {
+        let failed = |e| Error::io("read", &session.dir().join("base.jsonl"), e);
+        let is_noted = || Base::is_noted(session.dir(), session.record.stamp()).map_err(failed);
+        if is_noted()? {
+            return Ok(());
+        }
+        // In a child, should it have to enter a user namespace: engines are not started from there.
+        let looked = in_child(|| {
+            if let Err(error) = self.look_at_end(session) {
+                self.ui.warn(error.message());
+            }
+        });
+        looked.map_err(|e| Error::new(format!("cannot start a helper process: {}", reason(&e))))?;
+        if is_noted()? {
+            return Ok(());
+        }
+        let name = session.name();
+        Err(Error::new(format!("session {name} cannot go on: what it saw of the host could not be written down"))
+            .hint(format!("apply its changes first (`cowbox apply {name}`), or free some space")))
+    }
+
     /// What a session saw of the host.
     pub fn base(&self, session: &Session) -> Result<Base> {
         let run = session.record.incarnation.as_ref();
@@ -142,5 +170,16 @@ impl Context<'_> {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Does `work` in a child, so that this process stays what it was.
+fn in_child(work: impl FnOnce()) -> io::Result<()> {
+    match fork_into(UnshareFlags::empty())? {
+        Side::Child => {
+            work();
+            exit_now(0)
+        }
+        Side::Parent(child) => waitpid(Some(child), WaitOptions::empty()).map(drop).map_err(Into::into),
     }
 }

@@ -3,16 +3,15 @@
 use super::context::Context;
 use super::heal::{Healed, Word};
 use crate::apply::host::Host;
-use crate::apply::recover::{Done, write_done};
-use crate::apply::transaction::Desk;
+use crate::apply::transaction::{Desk, Failure};
 use crate::apply::undo;
 use crate::changes::base::Base;
 use crate::cli::UndoArgs;
 use crate::error::{Error, Kind, Result, show};
 use crate::layer::access;
+use crate::session::record;
 use crate::session::repos::RepoState;
 use crate::session::state::Action;
-use crate::session::{Session, record};
 use crate::ui::{Ui, ask};
 
 /// Runs the verb.
@@ -52,8 +51,7 @@ pub fn undo(args: UndoArgs, ui: &Ui) -> Result<u8> {
         other => other,
     };
     let undo = undo.map_err(|e| Error::io("read", &repo, e))?;
-    let steps = undo.plan.steps.len() + undo.plan.looks.len();
-    let count = if steps == 0 { 0 } else { undo.plan.settled.len() };
+    let count = undo.plan.settled.len();
     if !args.yes {
         if !ui.can_ask() {
             return Err(Error::of(
@@ -67,18 +65,12 @@ pub fn undo(args: UndoArgs, ui: &Ui) -> Result<u8> {
             return Ok(Kind::Failed.exit_code());
         }
     }
-    if steps > 0 {
-        let mut base = Base::load(session.dir(), session.record.stamp()).map_err(read)?;
-        repo_lock.begin(&session.record.id)?;
-        let mut desk = Desk { host: &host, session_dir: session.dir(), base: &mut base };
-        let _none = desk.carry_out(&undo.plan, None, Some(&done), undo.left).map_err(super::apply::explain)?;
-        repo_lock.end()?;
-    } else {
-        match &undo.left {
-            Some(left) => keep(&session, left)?,
-            None => forget(&session, &done.intent.id)?,
-        }
-    }
+    // Also where nothing is to be written: what is gone already is to be known as undone.
+    let mut base = Base::load(session.dir(), session.record.stamp()).map_err(read)?;
+    repo_lock.begin(&session.record.id)?;
+    let mut desk = Desk { host: &host, session_dir: session.dir(), base: &mut base };
+    let _none = desk.carry_out(&undo.plan, None, Some(&done), undo.left).map_err(explain)?;
+    repo_lock.end(&session.record.id)?;
     let taken = paths(count);
     session.record.history.push(record::HistoryEntry { time: record::now(), event: format!("undone: {taken}") });
     session.save()?;
@@ -97,14 +89,12 @@ fn paths(count: usize) -> String {
     if count == 1 { "1 path".to_owned() } else { format!("{count} paths") }
 }
 
-/// Removes what an apply had put aside: it has been taken back.
-fn forget(session: &Session, id: &str) -> Result<()> {
-    let dir = session.dir().join("undo").join(id);
-    crate::layer::remove::tree(&dir).map_err(|e| Error::io("remove", &dir, e))
-}
-
-/// Keeps what could not be taken back yet.
-fn keep(session: &Session, left: &Done) -> Result<()> {
-    let dir = session.dir().join("undo").join(&left.intent.id);
-    write_done(&dir, left).map_err(|e| Error::io("write", &dir, e))
+/// What went wrong, in words.
+fn explain(failure: Failure) -> Error {
+    match failure {
+        Failure::Io(path, e) => Error::io("take back", &path, e).hint("everything is as it was"),
+        Failure::Stuck(path, e) => Error::io("complete the undo at", &path, e)
+            .hint("the next cowbox command here completes it or rolls it back"),
+        other => super::apply::explain(other),
+    }
 }

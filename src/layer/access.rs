@@ -5,29 +5,57 @@
 //! both are readable. Files that a docker container wrote as root must be given to the user first,
 //! by the daemon (see `engine::docker`).
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::sync::OnceLock;
 
 use rustix::process::{WaitOptions, waitpid};
 use rustix::thread::UnshareFlags;
 
 use crate::engine::idmap::IdMap;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result, reason};
 use crate::sys::process::{Side, exit_now, fork_into, unshare};
 
 /// Does `work` in a child that has gained access, so that this process stays what it was.
 pub fn in_child(work: impl FnOnce() -> io::Result<()>) -> Result<()> {
-    let failed = |e: io::Error| Error::new(format!("cannot start a helper process: {}", crate::error::reason(&e)));
+    apart(|| {
+        gain()?;
+        work().map_err(|e| {
+            Error::new(format!("files of other ids stayed closed, even in a user namespace: {}", reason(&e)))
+                .hint("`cowbox doctor` tells how to allow user namespaces")
+        })
+    })
+}
+
+/// Does `work` in a child, so that this process stays what it was even if `work` gains access.
+pub fn apart(work: impl FnOnce() -> Result<()>) -> Result<()> {
+    let failed = |e: io::Error| Error::new(format!("cannot start a helper process: {}", reason(&e)));
+    let (heard, say) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
     match fork_into(UnshareFlags::empty()).map_err(failed)? {
         Side::Child => {
-            let done = gain().is_ok() && work().is_ok();
-            exit_now(i32::from(!done))
+            drop(heard);
+            let Err(error) = work() else { exit_now(0) };
+            let words: Vec<&str> =
+                std::iter::once(error.message()).chain(error.hints().iter().map(String::as_str)).collect();
+            let _ = File::from(say).write_all(words.join("\0").as_bytes());
+            exit_now(i32::from(error.exit_code()))
         }
-        Side::Parent(child) => match waitpid(Some(child), WaitOptions::empty()) {
-            Ok(Some((_, status))) if status.exit_status() == Some(0) => Ok(()),
-            _ => Err(Error::new("files of other ids stayed closed, even in a user namespace")
-                .hint("`cowbox doctor` tells how to allow user namespaces")),
-        },
+        Side::Parent(child) => {
+            drop(say);
+            let mut said = Vec::new();
+            let _ = File::from(heard).read_to_end(&mut said);
+            let ended = waitpid(Some(child), WaitOptions::empty()).map_err(|e| failed(e.into()))?;
+            let code = ended.and_then(|(_, status)| status.exit_status());
+            if code == Some(0) {
+                return Ok(());
+            }
+            let said = String::from_utf8_lossy(&said);
+            let mut words = said.split('\0').filter(|text| !text.is_empty());
+            let kinds = [Kind::Conflict, Kind::Consent];
+            let kind = kinds.into_iter().find(|kind| code == Some(i32::from(kind.exit_code()))).unwrap_or(Kind::Failed);
+            let error = Error::of(kind, words.next().unwrap_or("a helper process was ended"));
+            Err(words.fold(error, |error, hint| error.hint(hint)))
+        }
     }
 }
 
@@ -66,7 +94,7 @@ pub fn gain() -> Result<()> {
     let refused = |e: std::io::Error| {
         Error::new(format!(
             "some files of the session belong to other ids, and a user namespace to read them is refused: {}",
-            crate::error::reason(&e)
+            reason(&e)
         ))
         .hint("`cowbox doctor` tells how to allow user namespaces")
     };

@@ -46,6 +46,9 @@ pub const DEFAULT_LIST: &str = "its access list for new files is not carried ove
 /// Where the kernel keeps an access list.
 pub const ACL: &str = "system.posix_acl_access";
 
+/// Where it keeps the one that new files in a directory get.
+pub const DEFAULT_ACL: &str = "system.posix_acl_default";
+
 /// The name that fuse-overlayfs gives to whiteouts where it cannot make devices.
 const PREFIX: &[u8] = b".wh.";
 
@@ -93,7 +96,7 @@ fn read_one(fd: BorrowedFd<'_>, encoding: Encoding, name: &[u8], marks: &mut Mar
         _ if foreign && encoding != Encoding::Fuse => marks.drops(LOOKS_LIKE_A_MARK),
         _ if foreign => {}
         b"security.capability" => marks.drops("its capabilities are not carried over"),
-        b"system.posix_acl_default" => marks.drops(DEFAULT_LIST),
+        _ if name == DEFAULT_ACL.as_bytes() => marks.drops(DEFAULT_LIST),
         _ if name == ACL.as_bytes() => marks.acl = get(fd, name)?,
         _ if name.starts_with(b"user.") => {
             if let Some(value) = get(fd, name)? {
@@ -168,7 +171,8 @@ pub fn is_whiteout(
     Ok(found.meta.whiteout || (may_be_file && read(open_file(dir, name)?.as_fd(), how)?.whiteout))
 }
 
-fn list(fd: BorrowedFd<'_>) -> io::Result<Vec<Vec<u8>>> {
+/// Names of all attributes.
+pub fn list(fd: BorrowedFd<'_>) -> io::Result<Vec<Vec<u8>>> {
     let mut names = vec![0u8; 1024];
     loop {
         match rustix::fs::flistxattr(fd, &mut names) {
@@ -183,7 +187,8 @@ fn list(fd: BorrowedFd<'_>) -> io::Result<Vec<Vec<u8>>> {
     }
 }
 
-fn get(fd: BorrowedFd<'_>, name: &[u8]) -> io::Result<Option<Vec<u8>>> {
+/// One attribute.
+pub fn get(fd: BorrowedFd<'_>, name: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let c_name = CString::new(name).map_err(|_| unknown(name))?;
     let mut value = vec![0u8; 65536];
     match rustix::fs::fgetxattr(fd, &c_name, &mut value) {

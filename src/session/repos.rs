@@ -39,9 +39,8 @@ impl RepoState {
     }
 
     /// The session whose apply or undo was cut off, or is going on.
-    pub fn pending(&self) -> Option<SessionId> {
-        let text = fs::read_to_string(self.pending_path()).ok()?;
-        SessionId::parse(text.trim())
+    pub fn pending(&self) -> Result<Option<SessionId>> {
+        read(&self.pending_path())
     }
 
     /// Takes the lock; `None` if another cowbox has it.
@@ -63,7 +62,21 @@ impl RepoState {
     }
 }
 
+fn read(pending: &Path) -> Result<Option<SessionId>> {
+    match fs::read_to_string(pending) {
+        // Not written to its end: nothing was begun.
+        Ok(text) => Ok(SessionId::parse(text.trim())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io("read", pending, e)),
+    }
+}
+
 impl RepoLock {
+    /// The session whose apply or undo was cut off.
+    pub fn pending(&self) -> Result<Option<SessionId>> {
+        read(&self.pending)
+    }
+
     /// Writes down whose transaction begins, before it does.
     pub fn begin(&self, session: &SessionId) -> Result<()> {
         let write = || {
@@ -75,11 +88,31 @@ impl RepoLock {
         write().map_err(|e| Error::io("write", &self.pending, e))
     }
 
-    /// Writes down that it has ended, after it has.
-    pub fn end(&self) -> Result<()> {
-        match fs::remove_file(&self.pending) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", &self.pending, e)),
-            _ => Ok(()),
+    /// Writes down that it has ended, after it has. What another session has left is not ended by that.
+    pub fn end(&self, session: &SessionId) -> Result<()> {
+        if self.pending()?.as_ref() != Some(session) {
+            return Ok(());
         }
+        fs::remove_file(&self.pending).map_err(|e| Error::io("remove", &self.pending, e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transaction_is_ended_by_its_own_session_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = RepoState::new(dir.path(), Path::new("/repo"));
+        assert_eq!(state.pending().unwrap(), None);
+        let lock = state.lock().unwrap();
+        let (one, other) = (SessionId::new(), SessionId::new());
+        lock.begin(&one).unwrap();
+        lock.end(&other).unwrap();
+        assert_eq!(lock.pending().unwrap(), Some(one.clone()));
+        lock.end(&one).unwrap();
+        lock.end(&one).unwrap();
+        assert_eq!(state.pending().unwrap(), None);
     }
 }

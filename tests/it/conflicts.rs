@@ -22,6 +22,9 @@ on!(native:
     a_directory_that_was_deleted_keeps_what_the_host_put_into_it,
     a_deletion_during_the_run_is_a_conflict,
     links_that_both_changed_are_a_conflict,
+    an_edit_that_the_host_took_back_is_not_brought_back,
+    an_edit_that_the_session_took_back_is_shown,
+    permissions_that_were_changed_during_the_run_are_a_conflict,
 );
 
 /// Nine lines.
@@ -337,4 +340,59 @@ fn links_that_both_changed_are_a_conflict(engine: Engine) {
     }
     apply(&sandbox, &["--conflict", "theirs"]).done();
     assert_eq!(fs::read_link(sandbox.repo().join("link")).unwrap(), Path::new("src"));
+}
+
+/// An edit that was not committed is there when the run starts, and the host takes it back meanwhile.
+fn an_edit_that_the_host_took_back_is_not_brought_back(engine: Engine) {
+    // Both of its edits, and one of them.
+    for then in [nine(), nine_with(8, "edit")] {
+        let sandbox = with_git(engine);
+        sandbox.write("nine", nine_with(4, "edit").replace("line 8", "edit"));
+        edit_during(&sandbox, "sed -i 's/line 1/session/' nine", |repo| replace(repo, "nine", &then), "");
+        let output = sandbox.cowbox(&["apply", "-y"]).output().code(3);
+        let _ = output.says("nine: both");
+        sandbox.check_repo();
+        // With markers it is for the user to decide.
+        apply(&sandbox, &["--conflict", "markers"]).done();
+        let text = read(&sandbox, "nine");
+        assert!(text.contains(&format!("<<<<<<< host\n{then}=======\n")), "{text}");
+    }
+}
+
+fn an_edit_that_the_session_took_back_is_shown(engine: Engine) {
+    let sandbox = with_git(engine);
+    sandbox.write("nine", nine_with(4, "edit"));
+    edit_during(
+        &sandbox,
+        "git checkout --quiet nine",
+        |repo| replace(repo, "nine", &nine_with(4, "edit").replace("line 8", "host")),
+        "",
+    );
+    assert!(sandbox.changes().contains(&"M  nine".to_owned()), "{:?}", sandbox.changes());
+    let _ = sandbox.cowbox(&["apply", "-y", "--", "nine"]).output().code(3).says("nine: both");
+    sandbox.check_repo();
+}
+
+/// Nobody knows what they were before.
+fn permissions_that_were_changed_during_the_run_are_a_conflict(engine: Engine) {
+    let sandbox = with_git(engine);
+    for (name, mode) in [("nine", 0o644), ("dir/file", 0o644), ("dir", 0o755)] {
+        if name != "dir" {
+            sandbox.write(name, nine());
+        }
+        sandbox.chmod(name, mode);
+    }
+    let edit = |repo: &Path| {
+        replace(repo, "nine", &nine_with(8, "host"));
+        for (name, mode) in [("nine", 0o600), ("dir", 0o700)] {
+            fs::set_permissions(repo.join(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    edit_during(&sandbox, "sed -i 's/line 2/session/' nine; echo x > dir/new", edit, "");
+    let output = sandbox.cowbox(&["apply", "-y"]).output().code(3);
+    let _ = output.says("nine: both the session and the host changed its permissions").says("dir: both");
+    sandbox.check_repo();
+    apply(&sandbox, &["--conflict", "ours"]).done();
+    assert_eq!(fs::metadata(sandbox.repo().join("dir")).unwrap().mode() & 0o777, 0o700);
+    assert_eq!(read(&sandbox, "dir/new"), "x\n");
 }

@@ -32,12 +32,14 @@ mod limits;
 mod merges;
 mod mounts;
 mod network;
+mod no_exchange;
 mod odd_files;
 mod on_exit;
 mod oracle;
 mod partial_apply;
 mod peer_bugs;
 mod privileges;
+mod recovery;
 mod repo_shapes;
 mod resume;
 mod run_options;
@@ -53,6 +55,7 @@ mod system_calls;
 mod terminal;
 mod timeout;
 mod undo;
+mod undo_kept;
 
 use std::path::Path;
 

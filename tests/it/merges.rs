@@ -5,6 +5,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use crate::common::{Engine, Sandbox, on, on_every_engine, snapshot};
 use crate::conflicts::{apply, edit_during, nine, nine_with, read, replace, with_git};
+use crate::host::sh;
+use crate::landing::set_xattr;
 
 on_every_engine!(
     a_later_edit_elsewhere_in_the_file_is_merged,
@@ -17,6 +19,8 @@ on!(native:
     lines_and_files_may_end_in_any_way,
     permissions_are_merged_like_content,
     merged_files_are_shown_as_they_will_be,
+    attributes_of_directories_are_merged,
+    attributes_of_a_file_that_the_host_sets_are_not_lost,
 );
 
 fn a_later_edit_elsewhere_in_the_file_is_merged(engine: Engine) {
@@ -36,6 +40,8 @@ fn a_later_edit_elsewhere_in_the_file_is_merged(engine: Engine) {
     assert_eq!(sandbox.changes(), Vec::<String>::new());
     sandbox.change_repo(|_| sandbox.cowbox(&["undo", "-y"]).output().done());
     assert_eq!(read(&sandbox, "nine"), nine_with(8, "host"), "the host's edit is what an undo goes back to");
+    apply(&sandbox, &[]).done();
+    assert_eq!(read(&sandbox, "nine"), nine_with(8, "host").replace("line 2\n", "session\n"), "and is merged again");
 }
 
 fn an_edit_during_the_run_is_merged_with_the_commit_as_the_base(engine: Engine) {
@@ -194,4 +200,60 @@ fn merged_files_are_shown_as_they_will_be(engine: Engine) {
      line 4
      line 5
     ");
+}
+
+fn attributes_of_directories_are_merged(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    for dir in ["hosts", "both", "modes", "modes-too", "same"] {
+        sandbox.write(format!("{dir}/file"), "x\n");
+        sandbox.chmod(dir, 0o755);
+        set_xattr(&sandbox.repo().join(dir), "user.old", "1");
+    }
+    let script = "echo x > hosts/new; setfattr -n user.session -v 1 both; setfattr -x user.old both
+        setfattr -n user.session -v 1 modes; chmod 700 modes-too; setfattr -n user.new -v 1 same";
+    sandbox.sh(script).done();
+    sandbox.change_repo(|repo| {
+        set_xattr(&repo.join("hosts"), "user.host", "1");
+        set_xattr(&repo.join("both"), "user.host", "1");
+        fs::set_permissions(repo.join("modes"), fs::Permissions::from_mode(0o750)).unwrap();
+        set_xattr(&repo.join("modes-too"), "user.host", "1");
+        set_xattr(&repo.join("same"), "user.new", "2");
+    });
+    let _ = sandbox.cowbox(&["apply", "-y"]).output().code(3).says("same: both");
+    sandbox.check_repo();
+    apply(&sandbox, &["--conflict", "ours"]).done();
+    let look = |dir: &str| {
+        let path = sandbox.repo().join(dir);
+        let mode = fs::metadata(&path).unwrap().mode() & 0o777;
+        (mode, sh(&format!("cd '{}'; getfattr --absolute-names . | grep user | sort | tr '\\n' ' '", path.display())))
+    };
+    assert_eq!(look("hosts"), (0o755, "user.host user.old ".to_owned()));
+    assert_eq!(look("both"), (0o755, "user.host user.session ".to_owned()));
+    assert_eq!(look("modes"), (0o750, "user.old user.session ".to_owned()));
+    assert_eq!(look("modes-too"), (0o700, "user.host user.old ".to_owned()));
+    sandbox.change_repo(|_| sandbox.cowbox(&["undo", "-y"]).output().done());
+    assert_eq!(look("both"), (0o755, "user.host user.old ".to_owned()));
+    assert_eq!(look("modes"), (0o750, "user.old ".to_owned()));
+}
+
+fn attributes_of_a_file_that_the_host_sets_are_not_lost(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    for name in ["hosts", "sessions"] {
+        sandbox.write(name, nine());
+        set_xattr(&sandbox.repo().join(name), "user.old", "1");
+    }
+    // In place: a new file would have no attributes.
+    let script = "for name in hosts sessions; do text=$(sed 's/line 2/session/' $name); echo \"$text\" > $name; done
+        setfattr -x user.old sessions";
+    sandbox.sh(script).done();
+    sandbox.change_repo(|repo| {
+        set_xattr(&repo.join("hosts"), "user.host", "1");
+        let edited = fs::File::options().append(true).open(repo.join("sessions")).unwrap();
+        std::io::Write::write_all(&mut &edited, b"line 10\n").unwrap();
+    });
+    let output = sandbox.cowbox(&["apply", "-y"]).output().code(3).says("hosts: both");
+    assert_eq!(output.stderr().matches("warning").count(), 1, "{}", output.stderr());
+    sandbox.check_repo();
+    apply(&sandbox, &["--", "sessions"]).done();
+    assert_eq!(read(&sandbox, "sessions"), nine_with(2, "session") + "line 10\n");
 }

@@ -3,6 +3,8 @@
 use std::fs;
 
 use crate::common::{Engine, Sandbox, on, on_every_engine, snapshot};
+use crate::conflicts::{apply, edit_during, nine, nine_with, read, replace, with_git};
+use crate::host::git;
 use crate::session::session;
 
 on_every_engine!(
@@ -15,8 +17,16 @@ on_every_engine!(
     a_resumed_session_is_the_latest_only_if_it_is_the_newest,
     a_resumed_session_is_the_same_sandbox,
     a_resume_that_cannot_start_loses_nothing,
+    a_resume_that_cannot_start_leaves_the_record,
 );
-on!(native: the_home_is_as_it_was_left);
+on!(native:
+    the_home_is_as_it_was_left,
+    what_the_host_puts_below_a_deleted_directory_before_a_resume_stays,
+    what_the_session_could_not_see_is_not_overwritten,
+    an_edit_of_the_first_run_that_was_committed_is_merged_after_a_resume,
+    a_resume_makes_up_for_an_end_that_was_not_noted,
+    deletions_stay_listed_where_the_end_was_not_noted,
+);
 
 fn what_was_there_is_there_again(engine: Engine) {
     let sandbox = Sandbox::new(engine);
@@ -158,4 +168,114 @@ fn a_resume_that_cannot_start_loses_nothing(engine: Engine) {
         .output()
         .prints("working\n")
         .done();
+}
+
+/// Deleted, emptied and replaced directories.
+fn closed_directories(engine: Engine) -> Sandbox {
+    let sandbox = Sandbox::new(engine);
+    for name in ["gone/old", "emptied/old", "replaced/old"] {
+        sandbox.write(name, "x\n");
+    }
+    session(&sandbox, "it", "rm -r gone emptied replaced; mkdir emptied; echo file > replaced");
+    sandbox.change_repo(|repo| {
+        for name in ["gone/new", "emptied/new", "replaced/new"] {
+            fs::write(repo.join(name), "host\n").unwrap();
+        }
+    });
+    sandbox
+}
+
+fn what_the_host_puts_below_a_deleted_directory_before_a_resume_stays(engine: Engine) {
+    let sandbox = closed_directories(engine);
+    let before = sandbox.changes();
+    // Also while it runs nothing of it is the session's.
+    let mut running = sandbox.cowbox(&["run", "--resume", "it", "--", "sh", "-c", "echo ready; read line"]).spawn();
+    running.expect("ready");
+    assert_eq!(sandbox.changes(), before);
+    running.write("go on\n");
+    running.wait().done();
+    assert_eq!(sandbox.changes(), before);
+    let _ = sandbox.cowbox(&["apply", "-y"]).output().code(3).says("replaced: both");
+    sandbox.check_repo();
+    apply(&sandbox, &["--conflict", "ours"]).done();
+    for name in ["gone/new", "emptied/new", "replaced/new"] {
+        assert_eq!(read(&sandbox, name), "host\n");
+    }
+    assert!(!sandbox.repo().join("gone/old").exists() && !sandbox.repo().join("emptied/old").exists());
+}
+
+fn what_the_session_could_not_see_is_not_overwritten(engine: Engine) {
+    let sandbox = closed_directories(engine);
+    let script = "mkdir gone; echo session > gone/new; echo session > emptied/new";
+    sandbox.cowbox(&["run", "--resume", "it", "--", "sh", "-c", script]).output().done();
+    let output = sandbox.cowbox(&["apply", "-y"]).output().code(3);
+    let _ = output.says("gone/new: both").says("emptied/new: both");
+    sandbox.check_repo();
+}
+
+fn an_edit_of_the_first_run_that_was_committed_is_merged_after_a_resume(engine: Engine) {
+    let sandbox = with_git(engine);
+    let edit = |repo: &std::path::Path| replace(repo, "nine", &nine_with(8, "host"));
+    edit_during(&sandbox, "sed -i 's/line 2/session/' nine; echo 1 > added", edit, "");
+    sandbox.change_repo(|repo| {
+        // The second one was not in the commit that the session began with.
+        fs::write(repo.join("added"), "host\n").unwrap();
+        git(repo, &["add", "--all"]);
+        git(repo, &["commit", "--quiet", "--message", "the host's"]);
+    });
+    let id = sandbox.session_ids().remove(0);
+    sandbox.cowbox(&["run", "--resume", &id, "--", "sed", "-i", "s/line 5/again/", "nine"]).output().done();
+    let output = sandbox.cowbox(&["apply", "-y"]).output().code(3).says("added: both");
+    assert_eq!(output.stderr().matches("warning").count(), 1, "{}", output.stderr());
+    sandbox.check_repo();
+    apply(&sandbox, &["--", "nine"]).done();
+    let expected = nine_with(8, "host").replace("line 2\n", "session\n").replace("line 5\n", "again\n");
+    assert_eq!(read(&sandbox, "nine"), expected);
+}
+
+fn a_resume_that_cannot_start_leaves_the_record(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.write("nine", nine());
+    let id = session(&sandbox, "it", "sed -i 's/line 2/session/' nine");
+    let before = sandbox.record(&id).unwrap();
+    let options = ["run", "--resume", "it", "--detach", "--runtime", "/nowhere/runtime", "--", "true"];
+    let _ = sandbox.cowbox(&options).output().code(125);
+    let after = sandbox.record(&id).unwrap();
+    for what in ["incarnation", "command", "policy", "history", "state"] {
+        assert_eq!(after[what], before[what], "{what}");
+    }
+}
+
+/// The end of a run cannot be noted on a full disk.
+fn a_resume_makes_up_for_an_end_that_was_not_noted(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.write("nine", nine());
+    sandbox.write("dir/old", "x\n");
+    let in_the_way = || sandbox.session_dir(&sandbox.session_ids().remove(0)).join(".new-base.jsonl");
+    edit_during(&sandbox, "sed -i 's/line 5/session/' nine; rm -r dir", |_| fs::create_dir(in_the_way()).unwrap(), "");
+    sandbox.change_repo(|repo| fs::write(repo.join("nine"), nine_with(5, "host")).unwrap());
+    let id = sandbox.session_ids().remove(0);
+    let resume = || sandbox.cowbox(&["run", "--resume", &id, "--", "true"]).output();
+    let _ = resume().code(125).says("could not be written down");
+    fs::remove_dir(in_the_way()).unwrap();
+    resume().done();
+    let _ = sandbox.cowbox(&["apply", "-y"]).output().code(3).says("nine: both");
+    sandbox.check_repo();
+}
+
+fn deletions_stay_listed_where_the_end_was_not_noted(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.write("dir/old", "x\n");
+    edit_during(
+        &sandbox,
+        "rm -r dir; rm README.md; echo new > new",
+        // As on a full disk.
+        |_| fs::create_dir(sandbox.session_dir(&sandbox.session_ids()[0]).join(".new-base.jsonl")).unwrap(),
+        "",
+    );
+    fs::remove_dir(sandbox.session_dir(&sandbox.session_ids()[0]).join(".new-base.jsonl")).unwrap();
+    apply(&sandbox, &["--", "new"]).done();
+    assert_eq!(sandbox.changes(), ["D  README.md", "D  dir", "D  dir/old"]);
+    apply(&sandbox, &[]).done();
+    assert!(!sandbox.repo().join("dir").exists() && !sandbox.repo().join("README.md").exists());
 }

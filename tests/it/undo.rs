@@ -16,12 +16,13 @@ on_every_engine!(
 on!(native:
     what_could_not_be_taken_back_can_be_later,
     what_is_gone_already_is_no_refusal,
+    what_is_gone_already_can_be_applied_again,
+    what_is_in_a_directory_that_stays_is_told_apart,
+    a_directory_that_replaced_a_file_stays_as_a_whole,
     what_was_undone_can_be_applied_again,
     state_on_another_file_system_is_as_good,
     it_needs_a_yes,
     nothing_applied_is_said,
-    old_applies_are_freed_by_gc,
-    gc_by_force_frees_all,
 );
 
 /// `cowbox ARGS`, which may write to the repo.
@@ -169,6 +170,60 @@ fn what_is_gone_already_is_no_refusal(engine: Engine) {
     assert!(!sandbox.repo().join("new").exists());
 }
 
+fn what_is_gone_already_can_be_applied_again(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.sh("echo x > added").done();
+    let listed = sandbox.changes();
+    writing(&sandbox, &["apply", "-y"]).done();
+    sandbox.change_repo(|repo| fs::remove_file(repo.join("added")).unwrap());
+    let _ = writing(&sandbox, &["undo", "-y"]).ok().says("1 path taken back");
+    assert_eq!(sandbox.changes(), listed);
+    writing(&sandbox, &["apply", "-y"]).done();
+    assert_eq!(read(&sandbox, "added"), "x\n");
+}
+
+fn what_is_in_a_directory_that_stays_is_told_apart(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.sh("umask 022; mkdir -p pkg/sub; echo x > pkg/a; echo x > pkg/b; echo x > pkg/sub/c").done();
+    writing(&sandbox, &["apply", "-y"]).done();
+    sandbox.change_repo(|repo| {
+        fs::set_permissions(repo.join("pkg"), fs::Permissions::from_mode(0o775)).unwrap();
+        fs::write(repo.join("pkg/b"), "host\n").unwrap();
+    });
+    snapshot!(writing(&sandbox, &["undo", "-y"]), @r"
+    exit: 3
+    --- stderr
+    cowbox: 3 paths taken back · `cowbox apply api-[NAME]` would bring them again
+    cowbox: warning: pkg was changed on the host since, and stays as it is
+    cowbox: warning: pkg/b was changed on the host since, and stays as it is
+    ");
+    let left: Vec<_> = fs::read_dir(sandbox.repo().join("pkg")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["b"]);
+    assert_eq!(sandbox.changes(), ["A  pkg/a", "A  pkg/sub", "A  pkg/sub/c"]);
+    writing(&sandbox, &["apply", "-y"]).done();
+    assert_eq!((read(&sandbox, "pkg/b"), read(&sandbox, "pkg/sub/c")), ("host\n".into(), "x\n".into()));
+    assert_eq!(fs::metadata(sandbox.repo().join("pkg")).unwrap().mode() & 0o777, 0o775);
+}
+
+fn a_directory_that_replaced_a_file_stays_as_a_whole(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.write("was-file", "before\n");
+    sandbox.sh("umask 022; rm was-file; mkdir was-file; echo x > was-file/a; echo x > was-file/b").done();
+    let listed = sandbox.changes();
+    writing(&sandbox, &["apply", "-y"]).done();
+    let set_mode = |mode: u32| {
+        let path = sandbox.repo().join("was-file/a");
+        sandbox.change_repo(|_| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap());
+    };
+    set_mode(0o600);
+    let _ = writing(&sandbox, &["undo", "-y"]).code(3).says("0 paths taken back").says("was-file/a was changed");
+    assert_eq!(sandbox.changes(), Vec::<String>::new(), "all of it is still applied");
+    set_mode(0o644);
+    writing(&sandbox, &["undo", "-y"]).done();
+    assert_eq!(read(&sandbox, "was-file"), "before\n");
+    assert_eq!(sandbox.changes(), listed);
+}
+
 fn what_was_undone_can_be_applied_again(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     furnish(&sandbox);
@@ -257,60 +312,4 @@ fn nothing_applied_is_said(engine: Engine) {
     cowbox: hint: `cowbox diff api-[NAME]` shows what could be
     ");
     sandbox.check_repo();
-}
-
-/// Makes the apply in this directory so many days older.
-fn age(undo: &Path, days: u64) {
-    let path = undo.join("undo.json");
-    let mut done: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    let time = done["intent"]["time"].as_u64().unwrap();
-    done["intent"]["time"] = (time - days * 24 * 60 * 60 * 1000).into();
-    fs::write(path, serde_json::to_vec(&done).unwrap()).unwrap();
-}
-
-fn undo_dirs(sandbox: &Sandbox) -> Vec<std::path::PathBuf> {
-    let dir = sandbox.session_dir(&sandbox.session_ids()[0]).join("undo");
-    let mut found: Vec<_> = fs::read_dir(dir).into_iter().flatten().map(|e| e.unwrap().path()).collect();
-    found.sort();
-    found
-}
-
-fn old_applies_are_freed_by_gc(engine: Engine) {
-    let sandbox = Sandbox::new(engine);
-    sandbox.shell(&["--name", "it"], "echo x > README.md; echo x > added").output().done();
-    writing(&sandbox, &["apply", "-y", "--", "README.md"]).done();
-    writing(&sandbox, &["apply", "-y"]).done();
-    let dirs = undo_dirs(&sandbox);
-    assert_eq!(dirs.len(), 2);
-    age(&dirs[0], 6);
-    let freed = || sandbox.cowbox(&["gc"]).output().ok().stdout().contains("undo of old applies");
-    assert!(!freed(), "six days are not old");
-    age(&dirs[0], 2);
-    let output = sandbox.cowbox(&["gc", "--dry-run"]).output().ok();
-    assert!(output.stdout().contains("it  undo of old applies  "), "{}", output.stdout());
-    assert_eq!(undo_dirs(&sandbox).len(), 2);
-    let report = sandbox.cowbox(&["gc", "--json"]).output().ok().json();
-    let removed = report["removed"].as_array().unwrap();
-    assert!(removed.iter().any(|r| r["why"] == "undo" && r["name"] == "it"), "{report}");
-    assert!(report["freed"].as_u64().unwrap() > 0, "{report}");
-    assert_eq!(undo_dirs(&sandbox), dirs[1..], "the newer one can still be taken back");
-    writing(&sandbox, &["undo", "-y"]).done();
-    assert!(!sandbox.repo().join("added").exists());
-    // The session itself, and its work, are still there.
-    writing(&sandbox, &["apply", "-y"]).done();
-    age(&undo_dirs(&sandbox)[0], 8);
-    assert!(freed());
-    let _ = sandbox.cowbox(&["undo", "-y"]).output().code(1).says("too old to be taken back");
-    sandbox.check_repo();
-    assert!(!freed(), "nothing is left of them");
-}
-
-fn gc_by_force_frees_all(engine: Engine) {
-    let sandbox = Sandbox::new(engine);
-    sandbox.sh("echo x > README.md").done();
-    writing(&sandbox, &["apply", "-y"]).done();
-    let output = sandbox.cowbox(&["gc", "--force"]).output().ok();
-    assert!(output.stdout().contains("  forced  "), "{}", output.stdout());
-    assert!(sandbox.session_ids().is_empty());
-    assert_eq!(read(&sandbox, "README.md"), "x\n");
 }

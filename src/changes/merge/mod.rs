@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use similar::{Algorithm, capture_diff_slices};
 
+use super::base::Kept;
+
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +24,41 @@ pub enum Merged {
 /// Whether bytes are text by git's rule: no NUL near the beginning.
 pub fn is_text(bytes: &[u8]) -> bool {
     !bytes[..bytes.len().min(8000)].contains(&0)
+}
+
+/// Merges what the host and the session made of what is known to have been there, if anything is.
+pub fn merge(base: Option<&Kept>, host: &[u8], session: &[u8], name: &str) -> Merged {
+    match base {
+        Some(Kept::Seen(base)) => three_way(base, host, session, name),
+        Some(Kept::Committed(base)) if !may_have_been_edited(base, host, session) => {
+            three_way(base, host, session, name)
+        }
+        _ => apart(host, session, name),
+    }
+}
+
+/// Whether something says that a file had edits when the session saw it, on top of what git had of it: the same
+/// edit on both sides does. And where a side has no edit at all, it may have taken one back.
+fn may_have_been_edited(base: &[u8], host: &[u8], session: &[u8]) -> bool {
+    let text = Text::new(base, host, session);
+    let (ours, theirs) = (text.hunks(HOST, false), text.hunks(SESSION, false));
+    let lines = |side: usize, hunk: &Hunk| text.numbers[side].get(hunk.side.clone());
+    let theirs: HashMap<(usize, usize), &Hunk> =
+        theirs.iter().map(|hunk| ((hunk.base.start, hunk.base.end), hunk)).collect();
+    let same = |hunk: &Hunk| {
+        let other = theirs.get(&(hunk.base.start, hunk.base.end));
+        other.is_some_and(|other| lines(HOST, hunk) == lines(SESSION, other))
+    };
+    ours.is_empty() || theirs.is_empty() || ours.iter().any(same)
+}
+
+/// Both sides, with markers around everything.
+fn apart(host: &[u8], session: &[u8], name: &str) -> Merged {
+    if ![host, session].into_iter().all(is_text) {
+        return Merged::Binary;
+    }
+    let text = Text::new(&[], host, session);
+    Merged::Conflict(text.write(&[text.everything()], name))
 }
 
 /// Merges what the host and the session made of `base`.

@@ -132,3 +132,26 @@ fn ends_of_lines_and_of_files_stay_as_they_are() {
     assert_eq!(merge("", "x\r\n", "y"), Merged::Conflict(both.into()));
     assert_eq!(merge("a\0b", "a\0c", "a\0d"), Merged::Binary);
 }
+
+#[test]
+fn a_commit_is_a_base_only_where_nothing_speaks_against_it() {
+    let text = |changed: &[(usize, &str)]| {
+        let line = |n: usize| changed.iter().find(|c| c.0 == n).map_or_else(|| format!("line {n}"), |c| c.1.to_owned());
+        (1..=9).map(|n| line(n) + "\n").collect::<String>().into_bytes()
+    };
+    let base = Kept::Committed(text(&[]));
+    let merged =
+        |host: &[(usize, &str)], session: &[(usize, &str)]| merge(Some(&base), &text(host), &text(session), "s");
+    assert_eq!(merged(&[(2, "host")], &[(8, "session")]), Merged::Clean(text(&[(2, "host"), (8, "session")])));
+    // Taken back by one side, or in both.
+    assert!(matches!(merged(&[], &[(8, "session")]), Merged::Conflict(_)));
+    assert!(matches!(merged(&[(2, "host")], &[]), Merged::Conflict(_)));
+    assert!(matches!(merged(&[(5, "edit"), (2, "host")], &[(5, "edit"), (8, "session")]), Merged::Conflict(_)));
+    // Of what was seen there is no doubt; of what was not there is nothing to merge.
+    let seen = Kept::Seen(text(&[]));
+    assert_eq!(merge(Some(&seen), &text(&[]), &text(&[(8, "x")]), "s"), Merged::Clean(text(&[(8, "x")])));
+    assert_eq!(
+        merge(None, b"", b"x\n", "s"),
+        Merged::Conflict(b"<<<<<<< host\n=======\nx\n>>>>>>> session s\n".to_vec())
+    );
+}
