@@ -63,6 +63,7 @@ impl Look {
             hash.update(path.as_os_str().as_encoded_bytes());
             hash.update([0]);
         }
+        hash.update(self.reading.attributes.clone().finalize());
         hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
     }
 }
