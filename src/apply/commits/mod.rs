@@ -27,6 +27,8 @@ use crate::git::Id;
 use crate::git::commits::walk;
 use crate::git::place::GitPlace;
 
+/// Longer packs are no work of one session.
+pub const PACK_LIMIT: u64 = 16 << 30;
 /// More is no work of one session.
 const MOST: usize = 50_000;
 
