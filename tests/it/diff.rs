@@ -23,6 +23,7 @@ on!(native:
     a_pager_in_the_repo_is_not_started,
     colour_is_escaped_wherever_it_goes,
     a_rename_to_an_ignored_name_hides_no_deletion,
+    what_is_ignored_or_inside_git_is_no_change_by_exit_code,
 );
 
 fn the_default_is_a_patch(engine: Engine) {
@@ -260,6 +261,25 @@ fn with_ignored(engine: Engine) -> Sandbox {
     fs::remove_dir_all(sandbox.repo().join(".git")).unwrap();
     git_init(sandbox.repo());
     sandbox
+}
+
+fn what_is_ignored_or_inside_git_is_no_change_by_exit_code(engine: Engine) {
+    let sandbox = with_ignored(engine);
+    sandbox.sh("echo x > new.bak; echo x > .git/x; echo x > new").done();
+    let views: [&[&str]; 4] = [&[], &["--stat"], &["--name-status"], &["--json"]];
+    let check = |expected: i32| {
+        for view in views {
+            let args = [&["diff", "--exit-code"], view].concat();
+            let output = sandbox.cowbox(&args).output();
+            assert_eq!(output.exit_code(), expected, "{args:?}: {}", output.stderr());
+        }
+    };
+    check(1);
+    sandbox.change_repo(|_| sandbox.cowbox(&["apply", "-y"]).output().done());
+    // All that an apply takes has been taken.
+    check(0);
+    let _ = sandbox.cowbox(&["diff", "--exit-code", "--", "new.bak"]).output().code(1);
+    let _ = sandbox.cowbox(&["diff", "--exit-code", "--", ".git"]).output().code(0);
 }
 
 fn a_rename_to_an_ignored_name_hides_no_deletion(engine: Engine) {
