@@ -1,7 +1,5 @@
 //! `session.json`: everything about a session that must outlive the process.
 
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
 use super::liveness::ProcessId;
@@ -150,11 +148,6 @@ impl Record {
     /// Start of the last run on the clock of files.
     pub fn stamp(&self) -> Option<i64> {
         self.incarnation.as_ref().and_then(|i| i.stamp)
-    }
-
-    /// Host path of the repo.
-    pub fn repo_path(&self) -> PathBuf {
-        self.repo.0.clone()
     }
 }
 
