@@ -1,6 +1,6 @@
 //! `guest cat` and `guest probe`.
 
-use crate::sys::{AT_FDCWD, O_CLOEXEC, nr, open, sys};
+use crate::sys::{AT_FDCWD, AT_REMOVEDIR, O_CLOEXEC, nr, open, sys};
 use crate::text::CStr;
 
 pub fn cat(file: CStr) -> i32 {
@@ -42,6 +42,12 @@ pub fn probe(dir: CStr) -> i32 {
     }
     if sys(nr::UNLINKAT, dir as usize, c"lower".as_ptr() as usize, 0, 0, 0) != 0 {
         return 13;
+    }
+    let replaced = c"replaced".as_ptr() as usize;
+    if sys(nr::UNLINKAT, dir as usize, replaced, AT_REMOVEDIR, 0, 0) != 0
+        || sys(nr::MKDIRAT, dir as usize, replaced, 0o755, 0, 0) != 0
+    {
+        return 14;
     }
     0
 }

@@ -4,13 +4,16 @@
 //!   leave it), passes signals on, reaps orphans, exits as CMD did. Engines' own inits lose the
 //!   difference between "not found" (127) and "not executable" (126), and engines themselves create
 //!   a missing DIR, or start with a terminal of no size.
+//! - `guest mode MODE DIR …`: gives DIR that mode (a decimal number), then goes on with the next verb. podman gives
+//!   the root of a volume the mode of the image's directory under it.
 //! - `guest kill TOKEN SIGNAL`: sends a signal to the `guest init` with that token: no engine passes
 //!   signals on to a command of `exec`.
 //! - `guest give UID GID DIR`: hands every entry below DIR to UID:GID without following a link, so
 //!   that a docker user can read and delete what root wrote in the sandbox.
 //! - `guest hold`: does nothing until it is ended: keeps a sandbox alive while others work in it.
 //! - `guest cat FILE`: prints a file of the image, which need not have a `cat`.
-//! - `guest probe DIR`: for `doctor`: reads `DIR/lower`, writes `DIR/probe`, removes `DIR/lower`.
+//! - `guest probe DIR`: for `doctor`: reads `DIR/lower`, writes `DIR/probe`, removes `DIR/lower`,
+//!   replaces the directory `DIR/replaced` by a new one.
 //!
 //! No libc and no std: it has to run in an image that holds nothing at all.
 
@@ -29,7 +32,7 @@ use files::{cat, probe};
 use give::give;
 use init::{init, set_size};
 use kill::kill;
-use sys::{exit, nr, sys};
+use sys::{AT_FDCWD, exit, nr, sys};
 use text::{CStr, is, number, say, say_name};
 
 #[cfg(target_arch = "x86_64")]
@@ -47,6 +50,21 @@ extern "C" fn start(stack: *const usize) -> ! {
         let argc = *stack;
         (argc, stack.add(1).cast::<CStr>(), stack.add(argc + 2).cast::<CStr>())
     };
+    let (mut argc, mut argv) = (argc, argv);
+    // SAFETY: argv has at least four entries, and then the terminating NULL.
+    while argc > 4 && is(unsafe { *argv.add(1) }, b"mode") {
+        // SAFETY: as above.
+        let (mode, dir) = unsafe { (number(*argv.add(2)), *argv.add(3)) };
+        if sys(nr::FCHMODAT, AT_FDCWD, dir as usize, mode as usize, 0, 0) != 0 {
+            say(&[b"cowbox: error: the looks of "]);
+            say_name(dir);
+            say(&[b" cannot be restored in the sandbox\n"]);
+            exit(125)
+        }
+        argc -= 3;
+        // SAFETY: three entries less are left, as was counted.
+        argv = unsafe { argv.add(3) };
+    }
     // SAFETY: index below argc, or the terminating NULL.
     let arg = |i: usize| unsafe { *argv.add(if i < argc { i } else { argc }) };
     let verb = arg(1);

@@ -25,6 +25,8 @@ pub mod nr {
     pub const FSTATAT: usize = 262;
     /// Where `struct stat` has the owner; the group follows.
     pub const STAT_UID: usize = 28;
+    pub const MKDIRAT: usize = 258;
+    pub const FCHMODAT: usize = 268;
     pub const UNLINKAT: usize = 263;
     pub const RT_SIGTIMEDWAIT: usize = 128;
     pub const CLONE: usize = 56;
@@ -53,6 +55,8 @@ pub mod nr {
     pub const FSTATAT: usize = 79;
     /// Where `struct stat` has the owner; the group follows.
     pub const STAT_UID: usize = 24;
+    pub const MKDIRAT: usize = 34;
+    pub const FCHMODAT: usize = 53;
     pub const UNLINKAT: usize = 35;
     pub const RT_SIGTIMEDWAIT: usize = 137;
     pub const CLONE: usize = 220;
@@ -62,6 +66,7 @@ pub mod nr {
 
 pub const AT_FDCWD: usize = -100isize as usize;
 pub const AT_SYMLINK_NOFOLLOW: usize = 0x100;
+pub const AT_REMOVEDIR: usize = 0x200;
 pub const O_CLOEXEC: usize = 0o2000000;
 pub const SIGCHLD: usize = 17;
 pub const SIGKILL: usize = 9;

@@ -1,8 +1,8 @@
-//! Paths of any bytes in JSON: `path` is text, `path_b64` is exact where the text is not.
+//! Paths of any bytes in JSON: `path` is text, `path_b64` is exact where the text is not. Paths by their words.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,6 +16,19 @@ pub fn exact(path: &Path) -> Option<String> {
 /// The path as text, lossy where it must be.
 pub fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+/// Resolves `.` and `..` by words alone, whatever is there.
+pub fn by_words(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(out.pop()),
+            Component::CurDir => {}
+            part => out.push(part),
+        }
+    }
+    out
 }
 
 /// A path in a record: a string, or `{"b64": …}` where it is not UTF-8.

@@ -2,7 +2,7 @@
 //!
 //! `plan` decides what is to be done, `stage` puts new content beside its targets, `transaction` swaps it
 //! in under a journal, `recover` completes or rolls back what was cut off, `undo` reverses what was done.
-//! Only `host` writes to the repo.
+//! `host` opens the repo and resolves every path in it: what the others write there goes through its descriptors.
 
 pub mod access_list;
 pub mod commits;

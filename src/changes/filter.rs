@@ -30,12 +30,8 @@ struct Pattern {
 }
 
 impl Filter {
-    /// Reads arguments that are relative to `subdir`, where the user stands inside the repo.
-    pub fn new(arguments: &[PathBuf], subdir: &Path) -> Result<Self> {
-        Self::in_repo(arguments, None, subdir)
-    }
-
-    /// The same; absolute arguments may lie below the repo's `root`.
+    /// Reads arguments that are relative to `subdir`, where the user stands inside the repo. Absolute ones may lie below
+    /// the repo's `root`.
     pub fn in_repo(arguments: &[PathBuf], root: Option<&Path>, subdir: &Path) -> Result<Self> {
         let arguments = arguments.iter().map(|argument| {
             let outside = || Error::of(Kind::Usage, format!("{} is outside of the repository", show(argument)));
@@ -133,7 +129,7 @@ mod tests {
 
     fn chosen(set: &ChangeSet, subdir: &str, arguments: &[&[u8]]) -> Vec<String> {
         let arguments: Vec<PathBuf> = arguments.iter().map(|a| OsStr::from_bytes(a).into()).collect();
-        let filter = Filter::new(&arguments, Path::new(subdir)).unwrap();
+        let filter = Filter::in_repo(&arguments, None, Path::new(subdir)).unwrap();
         filter.choose(set).iter().map(|c| show(&c.path)).collect()
     }
 

@@ -6,6 +6,8 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
+
 use super::base::Base;
 use super::judge::{Judge, Verdict};
 use super::{Change, ChangeKind, ChangeSet, Conflict};
@@ -90,6 +92,8 @@ pub struct Reading {
     pub foreign: bool,
     /// Marks of the layers that delete something, whatever the host has there.
     pub hidden: Vec<PathBuf>,
+    /// Over the user's attributes of the session's directories, in their order: no time of a directory tells of them.
+    pub attributes: Sha256,
 }
 
 /// Reads the change set of a session.
@@ -160,6 +164,7 @@ impl Walk<'_> {
         if !session.open_below {
             self.out.hidden.push(path.to_path_buf());
         }
+        self.attributes_of(session, path);
         for name in &names {
             self.entry(session, below, name, &path.join(name))?;
         }
@@ -172,6 +177,15 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    fn attributes_of(&mut self, session: &Dir, path: &Path) {
+        for (name, value) in session.xattrs() {
+            for field in [path.as_os_str().as_encoded_bytes(), name, value] {
+                self.out.attributes.update((field.len() as u64).to_le_bytes());
+                self.out.attributes.update(field);
+            }
+        }
     }
 
     fn entry(&mut self, session: &Dir, below: Option<&Dir>, name: &OsStr, path: &Path) -> Result<(), Unreadable> {

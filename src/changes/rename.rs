@@ -9,6 +9,7 @@ use super::compare::blocks;
 use super::read::{Layers, Unreadable};
 use super::sides;
 use super::{Change, ChangeKind, ChangeSet, Class};
+use crate::error::Result;
 use crate::layer::entry::Kind;
 
 /// Pairs files that were deleted with files of the very same content that were added. A pair becomes one
@@ -62,18 +63,29 @@ pub fn find(set: &mut ChangeSet, layers: &Layers) -> Result<(), Unreadable> {
     Ok(())
 }
 
-/// Takes apart the renames whose old path is ignored and whose new one is not: each half is judged by its own path, or
-/// a file that an apply leaves alone could be taken away by giving it another name.
-pub fn part(set: &mut ChangeSet, is_ignored: impl Fn(&Path) -> bool) {
+/// Takes apart the renames of which one path is ignored and the other is not: each half is judged by its own. Else an
+/// apply that leaves ignored files alone would take one away with the other name of it, and a name that is ignored would
+/// hide that a file is gone.
+pub fn part(set: &mut ChangeSet, class_of: impl Fn(&Path) -> Result<Class>) -> Result<()> {
     let mut gone = Vec::new();
-    for change in set.changes.iter_mut().filter(|change| change.class != Class::Ignored) {
-        let Some(from) = change.from.take_if(|from| is_ignored(from)) else { continue };
-        let (old, host) = (change.old.take(), change.from_host.take());
+    for change in &mut set.changes {
+        let Some(from) = change.from.as_deref() else { continue };
+        let class = class_of(from)?;
+        if (class == Class::Ignored) == (change.class == Class::Ignored) {
+            continue;
+        }
+        gone.push(Change {
+            old: change.old.take(),
+            host: change.from_host.take(),
+            class,
+            ..Change::at(from, ChangeKind::Deleted)
+        });
+        change.from = None;
         change.kind = ChangeKind::Added;
-        gone.push(Change { old, host, class: Class::Ignored, ..Change::at(&from, ChangeKind::Deleted) });
     }
     set.changes.append(&mut gone);
     set.changes.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(())
 }
 
 /// Those that are compared have the same size.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -107,11 +107,6 @@ impl Reader {
             Kind::File => marks::read(leaf.open(name)?.as_fd(), leaf.encoding())?.acl,
             _ => None,
         })
-    }
-
-    /// A copy of the descriptor of the topmost layer's root.
-    pub fn root_fd(&self) -> io::Result<OwnedFd> {
-        self.root.top().fd().try_clone_to_owned()
     }
 
     /// The content of a file, or where a link leads; `None` for everything else.

@@ -224,7 +224,7 @@ pub struct DiffArgs {
     /// As --name-status, each field ended with NUL instead of a new line, and names not quoted
     #[arg(short = 'z', conflicts_with = "json")]
     pub null: bool,
-    /// Exit with 1 if there are changes
+    /// Exit with 1 if there are changes: what git ignores counts if PATH names it, what is inside .git never does
     #[arg(long)]
     pub exit_code: bool,
     /// Only these paths: files, directories or patterns, relative to where you are

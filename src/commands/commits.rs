@@ -11,7 +11,7 @@ use rustix::thread::UnshareFlags;
 use super::context::Context;
 use super::heal::Word;
 use super::run;
-use crate::apply::commits::{PackRequest, Request, import};
+use crate::apply::commits::{PACK_LIMIT, PackRequest, Request, import};
 use crate::cli::{self, Verb};
 use crate::engine::Engine;
 use crate::error::{Error, Kind, Result, reason, show};
@@ -22,9 +22,6 @@ use crate::session::{Session, record};
 use crate::settings::RunSettings;
 use crate::sys::process::{Side, exit_now, fork_into};
 use crate::ui::sanitize;
-
-/// Longer packs are no work of one session.
-const LARGEST: u64 = 16 << 30;
 
 /// Brings the commits in; the session's lock is held.
 pub fn bring_in(context: &Context<'_>, session: &mut Session, branch: Option<&str>, word: Word) -> Result<u8> {
@@ -62,7 +59,7 @@ fn pack(context: &Context<'_>, session: &Session, request: &PackRequest, out: &m
     stdin.write_all(&request.stdin).and_then(|()| stdin.rewind()).map_err(failed)?;
     let code = match fork_into(UnshareFlags::empty()).map_err(failed)? {
         Side::Child => {
-            let _ = setrlimit(Resource::Fsize, Rlimit { current: Some(LARGEST), maximum: Some(LARGEST) });
+            let _ = setrlimit(Resource::Fsize, Rlimit { current: Some(PACK_LIMIT), maximum: Some(PACK_LIMIT) });
             let streams =
                 rustix::stdio::dup2_stdin(stdin.as_fd()).and_then(|()| rustix::stdio::dup2_stdout(out.as_fd()));
             let code = match streams {

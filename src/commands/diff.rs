@@ -14,7 +14,7 @@ use crate::cli::DiffArgs;
 use crate::diff::stat::{self, LeftOut};
 use crate::diff::{Failed, json, name_status, patch};
 use crate::error::{Error, Kind, Result, reason};
-use crate::git;
+use crate::git::{self, commits::Commits};
 use crate::review::pager;
 use crate::session::{Session, State, state::Action};
 use crate::ui::Ui;
@@ -58,10 +58,13 @@ pub fn diff(args: DiffArgs, ui: &Ui) -> Result<u8> {
         if !args.stat {
             view.say_left_out(left_out);
         }
+        view.say_commits();
         view.say_whole();
     }
     context.reviewed(&session, &look)?;
-    Ok(if args.exit_code && !chosen.is_empty() { Kind::Failed.exit_code() } else { 0 })
+    let named = !args.paths.is_empty();
+    let counts = |change: &&Change| !change.is_vcs() && (named || change.class != Class::Ignored);
+    Ok(if args.exit_code && chosen.iter().any(counts) { Kind::Failed.exit_code() } else { 0 })
 }
 
 /// Where the user stands in the repo; its root for somebody who stands elsewhere.
@@ -83,26 +86,26 @@ impl View<'_> {
             self.context.with_access(self.session, || digest::digest(self.look.set(), self.contents.sides()))?;
         let head = json::Head::of(self.session, digest);
         let details = |change: &Change| self.details(change);
-        let commits = self.commits();
+        let commits = self.commits().map_or(json::Commits::UNKNOWN, json::Commits::from);
         let written = pager::plain(|out| json::write(&head, chosen.iter().copied(), &details, &commits, out));
         self.done(written).map(|_| ())
     }
 
-    /// The commits that were made inside. What cannot be read of them is said, and is no reason to show nothing.
-    fn commits(&self) -> Vec<json::CommitEntry> {
-        match git::commits::list(&self.session.record.repo.0, self.session.dir()) {
-            Ok(found) => {
-                let entry = |c: git::commits::Commit| json::CommitEntry {
-                    id: c.id,
-                    subject: c.subject,
-                    repo: if c.repo.as_os_str().is_empty() { ".".to_owned() } else { crate::paths::text(&c.repo) },
-                };
-                found.commits.into_iter().map(entry).collect()
-            }
-            Err(error) => {
-                self.context.ui.warn(&format!("the commits of the session cannot be listed: {}", error.message()));
-                Vec::new()
-            }
+    /// The commits that were made inside. If they cannot be listed that is said, and no reason to show nothing.
+    fn commits(&self) -> Option<Commits> {
+        let listed = git::commits::list(&self.session.record.repo.0, self.session.dir());
+        let why = |e: &Error| format!("the commits of the session cannot be listed: {}", e.message());
+        listed.inspect_err(|error| self.context.ui.warn(&why(error))).ok()
+    }
+
+    fn say_commits(&self) {
+        let Some(Commits { commits, truncated }) = self.commits() else { return };
+        if !commits.is_empty() {
+            let (n, s) = (commits.len(), if commits.len() == 1 { "" } else { "s" });
+            self.context.ui.say(&format!("{n} commit{s} made inside (`cowbox apply --commits` brings them in)"));
+        }
+        if truncated {
+            self.context.ui.say("more commits were made inside than can be listed, or some that cannot be read");
         }
     }
 
@@ -113,11 +116,6 @@ impl View<'_> {
         }
         if left_out.vcs > 0 {
             ui.say(&format!("{} more inside .git, never applied as files (`--json` lists them)", left_out.vcs));
-        }
-        let commits = self.commits().len();
-        if commits > 0 {
-            let s = if commits == 1 { "" } else { "s" };
-            ui.say(&format!("{commits} commit{s} made inside (`cowbox apply --commits` brings them in)"));
         }
     }
 

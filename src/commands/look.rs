@@ -12,7 +12,7 @@ use crate::changes::classify::Classifier;
 use crate::changes::read::{self, Layers, Reading};
 use crate::changes::risk::{self, OfSet, Risk};
 use crate::changes::sides::Sides;
-use crate::changes::{Change, ChangeSet, Class, ended, rename};
+use crate::changes::{Change, ChangeSet, ended, rename};
 use crate::engine;
 use crate::error::{Error, Result, reason, show};
 use crate::git::ignore::User;
@@ -68,6 +68,7 @@ impl Look {
             hash.update(path.as_os_str().as_encoded_bytes());
             hash.update([0]);
         }
+        hash.update(self.reading.attributes.clone().finalize());
         hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
     }
 }
@@ -90,8 +91,7 @@ impl Context<'_> {
             let is_dir = change.new.or(change.old).is_some_and(|meta| meta.kind == Kind::Dir);
             change.class = classifier.classify(&change.path, is_dir)?;
         }
-        let is_ignored = |path: &std::path::Path| classifier.classify(path, false).is_ok_and(|c| c == Class::Ignored);
-        rename::part(&mut look.reading.set, is_ignored);
+        rename::part(&mut look.reading.set, |path| classifier.classify(path, false))?;
         look.hooks = crate::git::hooks::folder(repo, &User::current())?;
         let on_host = |path: &std::path::Path| repo.join(path).symlink_metadata().is_ok();
         look.risks = risk::of_set(&look.reading.set.changes, on_host);

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use sha1::{Digest, Sha1};
+
+use crate::git::Hash;
 
 const ALPHABET: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
@@ -16,10 +17,7 @@ pub const NO_ID: &str = "0000000000000000000000000000000000000000";
 
 /// The id that git gives to a file of this content.
 pub fn blob_id(content: &[u8]) -> String {
-    let mut hash = Sha1::new();
-    hash.update(format!("blob {}\0", content.len()));
-    hash.update(content);
-    hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+    Hash::Sha1.of(format!("blob {}\0", content.len()).as_bytes(), content).to_string()
 }
 
 /// Writes one `literal` block: the whole content, compressed, in base 85.

@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::ser::{Error as _, SerializeStruct};
 use serde::{Serialize, Serializer};
@@ -13,6 +13,7 @@ use crate::changes::details::Details;
 use crate::changes::read::Unreadable;
 use crate::changes::risk::Risk;
 use crate::changes::{Change, ChangeKind, Class, Conflict, Meta};
+use crate::git::commits::{self, Commit};
 use crate::layer::entry::Kind;
 use crate::paths;
 use crate::session::Session;
@@ -56,6 +57,36 @@ pub struct CommitEntry {
     pub subject: String,
     /// The repository it is in, relative to the root; `.` for the root's own.
     pub repo: String,
+    /// Its exact bytes, where they are not UTF-8.
+    pub repo_b64: Option<String>,
+}
+
+impl From<Commit> for CommitEntry {
+    fn from(commit: Commit) -> Self {
+        let here = commit.repo.as_os_str().is_empty();
+        let repo = if here { Path::new(".") } else { &commit.repo };
+        Self { repo: paths::text(repo), repo_b64: paths::exact(repo), id: commit.id, subject: commit.subject }
+    }
+}
+
+/// What stands after the changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commits {
+    /// Newest first.
+    pub list: Vec<CommitEntry>,
+    /// There are more, or some that cannot be read.
+    pub truncated: bool,
+}
+
+impl Commits {
+    /// None could be read.
+    pub const UNKNOWN: Self = Self { list: Vec::new(), truncated: true };
+}
+
+impl From<commits::Commits> for Commits {
+    fn from(found: commits::Commits) -> Self {
+        Self { list: found.commits.into_iter().map(Into::into).collect(), truncated: found.truncated }
+    }
 }
 
 /// Writes the document. `details` is asked once for each change, in their order.
@@ -63,7 +94,7 @@ pub fn write<'a>(
     head: &Head,
     changes: impl IntoIterator<Item = &'a Change>,
     details: &dyn Fn(&Change) -> Result<Details, Unreadable>,
-    commits: &[CommitEntry],
+    commits: &Commits,
     out: &mut dyn Write,
 ) -> Result<(), Failed> {
     let mut changes = changes.into_iter();
@@ -90,13 +121,13 @@ pub fn write<'a>(
 struct Document<'a, 'c> {
     head: &'a Head,
     changes: Entries<'a, 'c>,
-    commits: &'a [CommitEntry],
+    commits: &'a Commits,
 }
 
 impl Serialize for Document<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let head = self.head;
-        let mut document = serializer.serialize_struct("Document", 10)?;
+        let mut document = serializer.serialize_struct("Document", 11)?;
         document.serialize_field("schema", &1)?;
         document.serialize_field("session", &head.session)?;
         document.serialize_field("name", &head.name)?;
@@ -107,7 +138,8 @@ impl Serialize for Document<'_, '_> {
         document.serialize_field("changes", &self.changes)?;
         // Counted on the way.
         document.serialize_field("summary", &self.changes.summary.get())?;
-        document.serialize_field("commits", self.commits)?;
+        document.serialize_field("commits", &self.commits.list)?;
+        document.serialize_field("commits_truncated", &self.commits.truncated)?;
         document.end()
     }
 }
@@ -261,7 +293,9 @@ mod tests {
             engine: "native".into(),
             digest: "sha256:0".into(),
         };
-        let commits = [CommitEntry { id: "ab".into(), subject: "\u{202e}x".into(), repo: ".".into() }];
+        let commit =
+            Commit { id: "ab".into(), subject: "\u{202e}x".into(), refname: "HEAD".into(), repo: PathBuf::new() };
+        let commits = Commits { list: vec![commit.into()], truncated: true };
         let mut out = Vec::new();
         write(&head, changes, details, &commits, &mut out).map(|()| out)
     }
@@ -277,7 +311,8 @@ mod tests {
         assert!(!text.contains(['\u{9b}', '\u{202e}']));
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(json["changes"][0]["class"], "vcs");
-        assert_eq!(json["commits"][0]["subject"], "\u{202e}x");
+        let commit = serde_json::json!({ "id": "ab", "subject": "\u{202e}x", "repo": ".", "repo_b64": null });
+        assert_eq!((&json["commits"][0], &json["commits_truncated"]), (&commit, &true.into()));
         let side = serde_json::json!({ "type": "file", "mode": "0644", "size": 0 });
         let expected = serde_json::json!({
             "path": "new", "path_b64": null, "kind": "renamed", "from": "old\u{9b}", "from_b64": null,

@@ -7,12 +7,10 @@ use std::time::{Duration, Instant};
 use similar::{Algorithm, DiffOp};
 
 use crate::changes::contents::Content;
+use crate::changes::merge::is_text;
 
 /// Lines around a change that are shown with it.
 pub const CONTEXT: usize = 3;
-
-/// How much of a file git looks at to tell text from the rest.
-const LOOKED_AT: usize = 8000;
 
 /// Where the differing parts have more lines than this, no search is made: all old, then all new.
 const MOST_LINES: usize = 2_000_000;
@@ -23,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether git would call it binary.
 pub fn is_binary(bytes: &[u8]) -> bool {
-    bytes[..bytes.len().min(LOOKED_AT)].contains(&0)
+    !is_text(bytes)
 }
 
 /// Whether a side has no lines to show: binary, or too large to be held.

@@ -21,10 +21,6 @@ pub struct LeftOut {
     pub ignored: usize,
     /// Inside a gitdir.
     pub vcs: usize,
-    /// Pipes, sockets, devices.
-    pub special: usize,
-    /// Made by the setup.
-    pub setup: usize,
 }
 
 /// One line.
@@ -68,8 +64,7 @@ pub fn write(
 
 impl std::fmt::Display for LeftOut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let counts =
-            [(self.ignored, "ignored"), (self.vcs, "inside .git"), (self.special, "special"), (self.setup, "by setup")];
+        let counts = [(self.ignored, "ignored"), (self.vcs, "inside .git")];
         let said: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
         if said.is_empty() { Ok(()) } else { write!(f, "not listed: {}", said.join(", ")) }
     }
@@ -182,7 +177,7 @@ mod tests {
             (&binary, Details { binary: true, ..Details::default() }),
             (&moved, counted(0, 0)),
         ];
-        insta::assert_snapshot!(shown(&rows, LeftOut { ignored: 3, vcs: 1, ..LeftOut::default() }, Style::default()), @r#"
+        insta::assert_snapshot!(shown(&rows, LeftOut { ignored: 3, vcs: 1 }, Style::default()), @r#"
          src/a.rs              |   6 +++++-
          "b \033"              |   0
          logo.png              | Bin 0 -> 20 bytes

@@ -215,8 +215,12 @@ fn podman_key(client: &Client) -> Key {
         "XDG_DATA_HOME",
         "HOME",
         "STORAGE_DRIVER",
+        "STORAGE_OPTS",
     ]);
-    for dir in [Path::new("/etc/containers"), &user] {
+    for name in ["CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF"] {
+        key.file(Path::new(&std::env::var_os(name).unwrap_or_default()));
+    }
+    for dir in [Path::new("/etc/containers"), Path::new("/usr/share/containers"), &user] {
         key.file(&dir.join("storage.conf"));
         key.file(&dir.join("containers.conf"));
     }

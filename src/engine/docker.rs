@@ -139,7 +139,7 @@ impl Engine for Docker {
         for (number, overlay) in plan.overlays().iter().enumerate() {
             command.arg("--mount").arg(Self::overlay_argument(container, number, overlay, &links, &plan.session_dir)?);
         }
-        let ready = oci::finish(command, plan, &self.cache, &links)?;
+        let ready = oci::finish(command, plan, &self.cache, &links, &[])?;
         created(None)?;
         Ok(Box::new(Attached::spawn(&self.client, ready, Behind::Container(container.to_owned()), Some(links))?))
     }

@@ -1,5 +1,7 @@
 //! What engines say about themselves. Parsers of captured output: they take text, others read it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// What cowbox needs to know of an engine.
@@ -13,6 +15,8 @@ pub struct Facts {
     pub graph_root: Option<String>,
     /// Whether `--memory` and the like are enforced.
     pub limits: bool,
+    /// Whether an overlay that it mounts of its own accord (`:O`) is the kernel's, and not fuse-overlayfs.
+    pub kernel_overlay: bool,
     /// The socket of docker's daemon.
     pub socket: Option<String>,
 }
@@ -52,6 +56,8 @@ pub fn parse_podman_info(text: &str) -> Result<Facts, Unusable> {
     struct Store {
         graph_driver_name: String,
         graph_root: String,
+        #[serde(default)]
+        graph_options: BTreeMap<String, serde_json::Value>,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
@@ -73,7 +79,16 @@ pub fn parse_podman_info(text: &str) -> Result<Facts, Unusable> {
     let controllers = info.host.cgroup_controllers.unwrap_or_default();
     let delegated = ["memory", "pids", "cpu"].iter().all(|c| controllers.iter().any(|have| have == c));
     let limits = if rootless { info.host.cgroup_version == "v2" && delegated } else { true };
-    Ok(Facts { version: info.version.version, rootless, graph_root: Some(store.graph_root), limits, socket: None })
+    // Set in storage.conf, or by podman itself where it found the kernel's overlay wanting.
+    let kernel_overlay = !store.graph_options.keys().any(|option| option.ends_with("mount_program"));
+    Ok(Facts {
+        version: info.version.version,
+        rootless,
+        graph_root: Some(store.graph_root),
+        limits,
+        kernel_overlay,
+        socket: None,
+    })
 }
 
 /// Reads `docker version --format '{{json .}}'` together with the endpoint that the client uses.
@@ -113,6 +128,7 @@ pub fn parse_docker_version(text: &str, endpoint: &str) -> Result<Facts, Unusabl
         rootless: is("rootlesskit"),
         graph_root: None,
         limits: true,
+        kernel_overlay: true,
         socket: endpoint.strip_prefix("unix://").map(str::to_owned),
     })
 }

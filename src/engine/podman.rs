@@ -1,8 +1,10 @@
 //! podman, rootless first.
 //!
-//! The overlay is podman's own `:O` volume, which costs no further call. The image's user is mapped
-//! to the invoking user, so that what the command creates belongs to that user on the host.
+//! The overlay is podman's own `:O` volume, which costs no further call; where that would not be the kernel's
+//! overlay, a `local` volume, which always is. The image's user is mapped to the invoking user, so that what the
+//! command creates belongs to that user on the host.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::client::Client;
@@ -109,6 +111,13 @@ impl Podman {
         std::iter::once(user).chain(maps).collect()
     }
 
+    /// Whether the overlays must be volumes. `:O` is left to podman's `mount_program`, and fuse-overlayfs writes marks
+    /// of its own kind, loses links and has lost data; and to the OCI runtime, and gVisor would show an empty directory.
+    /// A volume is mounted by podman itself, with the kernel's overlay.
+    fn needs_volumes(&self, plan: &Plan) -> bool {
+        plan.runtime.is_some() || !self.facts.kernel_overlay || has_mounts_in_a_stack(plan)
+    }
+
     /// `SRC:DST:O,…`. Rootless podman adds `userxattr` by itself. Rootful it does not, and takes no
     /// further options; but it does not escape a comma in SRC either, so the option rides there.
     /// The link exists under both names: should a later podman escape it, the repo is still what is
@@ -164,7 +173,7 @@ impl Engine for Podman {
             .overlays()
             .iter()
             .enumerate()
-            .filter(|(_, overlay)| overlay.lowers.len() > 1 && plan.runtime.is_none() && !has_mounts_in_a_stack(plan))
+            .filter(|(_, overlay)| overlay.lowers.len() > 1 && !self.needs_volumes(plan))
             .map(|(number, overlay)| {
                 let options = kernel_options(number, overlay, &links, &plan.session_dir)?;
                 Ok(HookMount { target: overlay.target.clone(), options })
@@ -194,7 +203,7 @@ impl Engine for Podman {
         }
         command.args(self.user_arguments(who));
         let overlays = plan.overlays();
-        let volumes = if plan.runtime.is_some() || has_mounts_in_a_stack(plan) {
+        let volumes = if self.needs_volumes(plan) {
             Some(Volumes::create(&self.client, container, &overlays, &links, plan)?)
         } else {
             None
@@ -202,7 +211,8 @@ impl Engine for Podman {
         for (number, overlay) in overlays.iter().enumerate() {
             match &volumes {
                 Some(volumes) => {
-                    command.arg(format!("--volume={}:{}", volumes.names[number], overlay.target.display()));
+                    let nocopy = if plan.runtime.is_none() && is_empty(overlay) { ":nocopy" } else { "" };
+                    command.arg(format!("--volume={}:{}{nocopy}", volumes.names[number], overlay.target.display()));
                 }
                 // The hook's, see below.
                 None if overlay.lowers.len() > 1 => {}
@@ -211,7 +221,8 @@ impl Engine for Podman {
                 }
             }
         }
-        let ready = oci::finish(command, plan, &self.cache, &links)?;
+        let modes = if volumes.is_some() { root_modes(&overlays)? } else { Vec::new() };
+        let ready = oci::finish(command, plan, &self.cache, &links, &modes)?;
         created(None)?;
         let attached = Attached::spawn(&self.client, ready, Behind::Container(container.to_owned()), Some(links))?;
         Ok(match volumes {
@@ -272,8 +283,24 @@ fn kernel_options(number: usize, overlay: &Overlay, links: &Links, session_dir: 
     ))
 }
 
-/// Overlays as `local` volumes. Other OCI runtimes (gVisor) do not know the mount that `:O` leaves
-/// to the runtime and would show an empty directory; a volume is mounted by podman itself.
+/// Has the helper restore the modes of the overlays' roots: podman gives a volume that of the image's directory there.
+fn root_modes(overlays: &[Overlay]) -> Result<Vec<String>> {
+    let mut words = Vec::new();
+    for Overlay { upper, target, .. } in overlays {
+        let mode = std::fs::metadata(upper).map_err(|e| Error::io("read", upper, e))?.permissions().mode() & 0o7777;
+        words.extend(["mode".into(), mode.to_string(), target.display().to_string()]);
+    }
+    Ok(words)
+}
+
+/// Whether podman would copy the image's directory into the upper: it does so for a volume that is empty. Only then is
+/// it told not to, for it tells the OCI runtime too, and gVisor knows no such option.
+fn is_empty(overlay: &Overlay) -> bool {
+    let empty = |dir: &PathBuf| std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
+    overlay.lowers.iter().all(empty)
+}
+
+/// Overlays as `local` volumes.
 struct Volumes {
     client: Client,
     names: Vec<String>,
@@ -308,7 +335,9 @@ impl Volumes {
 impl Drop for Volumes {
     fn drop(&mut self) {
         for name in &self.names {
-            self.client.attempt(&["volume", "rm", "--force", name]);
+            // More than once: podman stumbles when containers come and go at the same time.
+            let remove = || self.client.attempt(&["volume", "rm", "--force", name]);
+            let _ = remove() || remove() || remove();
         }
     }
 }

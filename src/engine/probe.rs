@@ -11,8 +11,8 @@ use super::client::Client;
 use super::image::EmptyImage;
 use super::{Engine, guest};
 use crate::error::{Error, Result, show};
-use crate::layer::create;
 use crate::layer::filesystem::{self, CANNOT_HOLD};
+use crate::layer::{create, marks};
 use crate::plan::{Mount, Plan};
 use crate::policy::Network;
 use crate::policy::environment::Environment;
@@ -43,6 +43,7 @@ pub fn try_out(engine: &dyn Engine, client: Option<&Client>, places: &Places, ui
         fs::create_dir(dir).map_err(|e| Error::io("create", dir, e))?;
     }
     fs::write(repo.join("lower"), "x").map_err(|e| Error::io("write", &repo, e))?;
+    fs::create_dir(repo.join("replaced")).map_err(|e| Error::io("write", &repo, e))?;
 
     let image = client.map(EmptyImage::import).transpose()?;
     let name = image.as_ref().map(|image| image.name().to_owned());
@@ -127,7 +128,7 @@ fn run(engine: &dyn Engine, plan: &mut Plan, signals: &Signals, ui: &Ui) -> Resu
     match outcome.code {
         0 => Ok(None),
         10 | 11 => Err(Error::new("the sandbox does not show the repository")),
-        12 | 13 => Err(Error::new("the sandbox cannot write to its layer")),
+        12..=14 => Err(Error::new("the sandbox cannot write to its layer")),
         124 => Err(Error::new("the sandbox did not end within a minute")),
         code => Err(Error::new(format!("a trial run ended with {code}: {}", last_words(plan)))),
     }
@@ -152,6 +153,12 @@ fn check(repo: &Path, session_dir: &Path) -> Result<()> {
     let whiteout = fs::symlink_metadata(upper.join("lower")).is_ok_and(|m| m.file_type().is_char_device());
     if !upper.join("probe").exists() || !whiteout {
         return Err(Error::new("what the sandbox wrote did not arrive in its layer"));
+    }
+    // Every overlay deletes by devices. That a directory replaces another is where fuse-overlayfs and root's overlay
+    // leave marks of their own, and what is not understood there would be a deletion that goes unseen.
+    let replaced = fs::File::open(upper.join("replaced")).and_then(marks::is_opaque);
+    if !replaced.is_ok_and(|opaque| opaque) {
+        return Err(Error::new("its overlay does not write the marks of the kernel's own (userxattr)"));
     }
     Ok(())
 }

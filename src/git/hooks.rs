@@ -1,11 +1,12 @@
 //! Where the host's git takes its hooks from, if that is inside of the working tree.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::GitDirs;
 use super::config::expand;
 use super::ignore::{User, settings};
 use crate::error::Result;
+use crate::paths::by_words;
 
 /// The folder that `core.hooksPath` names, relative to `root`; `None` if it is not set or lies elsewhere.
 pub fn folder(root: &Path, user: &User) -> Result<Option<PathBuf>> {
@@ -19,18 +20,6 @@ pub fn folder(root: &Path, user: &User) -> Result<Option<PathBuf>> {
         (Ok(real), Ok(root)) => inside(real, &root),
         _ => inside(by_words(&named), &by_words(root)),
     })
-}
-
-fn by_words(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(out.pop()),
-            Component::CurDir => {}
-            part => out.push(part),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub mod id;
 pub mod ignore;
 pub mod index;
 mod inflate;
+mod nested;
 pub mod object;
 mod pack;
 pub mod place;

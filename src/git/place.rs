@@ -2,12 +2,13 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::config::Config;
 use super::view::View;
-use super::{GitDirs, Hash};
+use super::{GitDirs, Hash, nested};
 use crate::error::{Error, Result, show};
+use crate::paths;
 use crate::repo::gitdir;
 
 /// A repository has a few submodules; some have hundreds.
@@ -70,9 +71,24 @@ impl GitPlace {
         View::new(&self.host, &self.upper, &self.within).map_err(|e| Error::io("read", &self.upper, e))
     }
 
-    /// The submodules that the session wrote to and the host has. `root` is the repo's.
-    pub fn submodules(&self, root: &Path) -> Result<Vec<Self>> {
+    /// The other repositories in the repo at `root` that the session wrote to and the host has: submodules, and what
+    /// has a `.git` of its own.
+    pub fn submodules(&self, root: &Path, session_dir: &Path) -> Result<Vec<Self>> {
         let root = root.canonicalize().map_err(|e| Error::io("read", root, e))?;
+        let mut found = self.in_modules(&root)?;
+        let upper = session_dir.join("upper");
+        for repo in nested::find(&root, &upper, MOST).map_err(|e| Error::io("read", &upper, e))? {
+            let within = repo.join(".git");
+            let place = Self { host: root.join(&within), upper: upper.clone(), within, worktree: PathBuf::new(), repo };
+            found.extend(place.in_modules(&root)?);
+            found.push(place);
+        }
+        found.sort_by(|a, b| a.repo.cmp(&b.repo));
+        Ok(found)
+    }
+
+    /// The submodules whose gitdirs lie in this one.
+    fn in_modules(&self, root: &Path) -> Result<Vec<Self>> {
         let view = self.view()?;
         let base = self.worktree.join("modules");
         let mut found = Vec::new();
@@ -94,7 +110,7 @@ impl GitPlace {
                 if host.join("HEAD").is_file() && host.join("objects").is_dir() {
                     let name = path.strip_prefix(&base).unwrap_or(&path);
                     found.push(Self {
-                        repo: work_tree(&host, &root).unwrap_or_else(|| name.to_path_buf()),
+                        repo: work_tree(&host, root).unwrap_or_else(|| name.to_path_buf()),
                         host,
                         upper: self.upper.clone(),
                         within: self.within.join(&path),
@@ -106,7 +122,6 @@ impl GitPlace {
                 }
             }
         }
-        found.sort_by(|a, b| a.repo.cmp(&b.repo));
         Ok(found)
     }
 }
@@ -115,13 +130,6 @@ impl GitPlace {
 fn work_tree(gitdir: &Path, root: &Path) -> Option<PathBuf> {
     let config = Config::file(&gitdir.join("config")).ok()?;
     let value = config.last("core", "worktree")?;
-    let mut path = PathBuf::new();
-    for part in gitdir.join(OsStr::from_bytes(value)).components() {
-        match part {
-            Component::ParentDir => drop(path.pop()),
-            Component::CurDir => {}
-            part => path.push(part),
-        }
-    }
+    let path = paths::by_words(&gitdir.join(OsStr::from_bytes(value)));
     path.strip_prefix(root).ok().map(Path::to_path_buf)
 }

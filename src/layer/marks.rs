@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use rustix::io::Errno;
 
 use super::Encoding;
-use super::entry::{Found, Kind, open_file};
+use super::entry::{Found, Kind, find, open_file};
 
 /// Attributes of an entry: what belongs to the user, and what the overlay says of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +52,9 @@ pub const DEFAULT_ACL: &str = "system.posix_acl_default";
 /// The name that fuse-overlayfs gives to whiteouts where it cannot make devices.
 const PREFIX: &[u8] = b".wh.";
 
+/// The device that fuse-overlayfs puts into a directory that hides what is below it.
+const FUSE_OPAQUE: &str = ".wh..opq";
+
 /// Reads the marks of a file or directory that is open.
 pub fn read(fd: BorrowedFd<'_>, encoding: Encoding) -> io::Result<Marks> {
     let mut marks = Marks::default();
@@ -88,6 +91,9 @@ fn read_one(fd: BorrowedFd<'_>, encoding: Encoding, name: &[u8], marks: &mut Mar
         }
         return Ok(());
     }
+    if encoding == Encoding::Userxattr && is_of_another_kind(fd, name)? {
+        return Err(unknown(name));
+    }
     if name == b"user.containers.override_stat" && encoding == Encoding::Fuse {
         marks.mode = mode_of(get(fd, name)?)?;
     }
@@ -106,6 +112,15 @@ fn read_one(fd: BorrowedFd<'_>, encoding: Encoding, name: &[u8], marks: &mut Mar
         _ => {}
     }
     Ok(())
+}
+
+/// Whether a layer that should be of the kernel's `userxattr` was written by something else. A command can set neither:
+/// `trusted.*` is root's, and where fuse-overlayfs hides a directory's content it puts a device beside the attribute.
+fn is_of_another_kind(fd: BorrowedFd<'_>, name: &[u8]) -> io::Result<bool> {
+    if name == b"user.fuseoverlayfs.opaque" {
+        return Ok(find(fd, OsStr::new(FUSE_OPAQUE))?.is_some_and(|found| found.meta.whiteout));
+    }
+    Ok(name.starts_with(b"trusted.overlay."))
 }
 
 const LOOKS_LIKE_A_MARK: &str = "an attribute that an overlay would take for its own is not carried over";

@@ -5,9 +5,11 @@ use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+
+use crate::paths::by_words;
 
 /// A git directory outside of the repository, which must be shown inside for git to work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +76,8 @@ fn points_back(gitdir: &Path, root: &Path) -> bool {
 impl Elsewhere {
     /// Where the shared gitdir must stand inside so that `.git`, read at `workspace`, leads to it.
     pub fn inside(&self, workspace: &Path) -> Option<PathBuf> {
-        let gitdir = normal(&workspace.join(&self.pointer));
+        // Inside there is nothing yet to resolve against.
+        let gitdir = by_words(&workspace.join(&self.pointer));
         if self.gitdir == self.common {
             return Some(gitdir);
         }
@@ -124,21 +127,6 @@ fn pointer(dot: &Path) -> Option<PathBuf> {
     let text = read(dot).ok()?;
     let path = text.strip_prefix(b"gitdir:")?.trim_ascii();
     (!path.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(path)))
-}
-
-/// Resolves `.` and `..` by words only: inside there is nothing yet to resolve against.
-fn normal(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                out.pop();
-            }
-            Component::CurDir => {}
-            other => out.push(other),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -177,11 +177,6 @@ impl Record {
     pub fn stamp(&self) -> Option<i64> {
         self.incarnation.as_ref().and_then(|i| i.stamp)
     }
-
-    /// Host path of the repo.
-    pub fn repo_path(&self) -> PathBuf {
-        self.repo.0.clone()
-    }
 }
 
 /// Milliseconds since 1970.

@@ -170,7 +170,8 @@ fn json_has_every_field(engine: Engine) {
         "vcs": 0,
         "special": 0
       },
-      "commits": []
+      "commits": [],
+      "commits_truncated": false
     }
     "#);
 }

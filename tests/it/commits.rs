@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Engine, Fingerprint, Sandbox, on_containers, on_every_engine, snapshot};
+use crate::common::{Engine, Fingerprint, Sandbox, on, on_containers, on_every_engine, snapshot};
 use crate::host::{git, git_init};
 
 on_every_engine!(
@@ -16,6 +16,7 @@ on_every_engine!(
     no_hook_and_no_setting_of_the_session_runs_on_the_host,
 );
 on_containers!(an_image_without_git_says_so);
+on!(native: commits_of_a_repository_in_the_tree_go_there, commits_that_cannot_be_listed_are_said);
 
 /// Sets git up for a commit inside, whoever owns the files there.
 const GIT: &str = "
@@ -269,4 +270,38 @@ fn an_image_without_git_says_so(engine: Engine) {
     assert!(output.stderr().contains("there is no git in the sandbox"), "{}", output.stderr());
     assert!(output.stderr().contains("hint: use an image with git"), "{}", output.stderr());
     sandbox.check_repo();
+}
+
+/// A submodule of the old kind: its gitdir lies in the tree, not below `.git/modules`.
+fn commits_of_a_repository_in_the_tree_go_there(engine: Engine) {
+    let sandbox = sandbox(engine);
+    let inner = sandbox.repo().join("lib/inner");
+    fs::create_dir_all(&inner).unwrap();
+    fs::write(inner.join("file"), "x\n").unwrap();
+    git_init(&inner);
+    let commits = "cd lib/inner; echo one > one; git add one; git commit -qm 'in the tree'";
+    sandbox.shell(&["--name", "it"], &script(commits)).output().done();
+    let json = sandbox.cowbox(&["diff", "--json"]).output().ok().json();
+    let only = &json["commits"][0];
+    assert_eq!((&only["repo"], &only["subject"]), (&"lib/inner".into(), &"in the tree".into()), "{json}");
+    sandbox.change_repo(|_| {
+        let said = sandbox.cowbox(&["apply", "--commits"]).output().ok();
+        let _ = said.says("1 commit on the new branch cowbox/it of submodule lib/inner");
+    });
+    assert_eq!(git(&inner, &["log", "-1", "--format=%s", "cowbox/it"]), "in the tree\n");
+    assert_eq!(git(sandbox.repo(), &["branch", "--list", "cowbox/*"]), "");
+}
+
+/// Every view tells of commits, and when there are more than it knows of.
+fn commits_that_cannot_be_listed_are_said(engine: Engine) {
+    let sandbox = sandbox(engine);
+    let damage = "
+        f=.git/objects/$(git rev-parse HEAD~1 | sed 's,^..,&/,'); chmod 644 $f; echo damaged > $f";
+    sandbox.sh(&script(&format!("{COMMITS}{damage}"))).done();
+    for view in ["--stat", "--name-status"] {
+        let said = sandbox.cowbox(&["diff", view]).output().ok();
+        let _ = said.says("commits made inside").says("or some that cannot be read");
+    }
+    let json = sandbox.cowbox(&["diff", "--json"]).output().ok().json();
+    assert_eq!(json["commits_truncated"], true);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::host::{git, sh};
+use super::host::{git, git_init, sh};
 use crate::common::{Engine, Sandbox, on, on_every_engine, snapshot};
 
 on_every_engine!(
@@ -22,6 +22,8 @@ on!(native:
     a_pager_is_used_on_a_terminal_only,
     a_pager_in_the_repo_is_not_started,
     colour_is_escaped_wherever_it_goes,
+    a_rename_to_an_ignored_name_hides_no_deletion,
+    what_is_ignored_or_inside_git_is_no_change_by_exit_code,
 );
 
 fn the_default_is_a_patch(engine: Engine) {
@@ -250,4 +252,52 @@ fn colour_is_escaped_wherever_it_goes(engine: Engine) {
     // Without colour it is a patch, byte for byte.
     let forced = sandbox.cowbox(&["diff"]).env("FORCE_COLOR", "1").output().ok();
     assert!(forced.stdout().contains("+\x1b]0;owned\x07\r\u{202e}\n"));
+}
+
+/// A repo with commits, in which `*.bak` is ignored.
+fn with_ignored(engine: Engine) -> Sandbox {
+    let sandbox = Sandbox::new(engine);
+    sandbox.write(".gitignore", "*.bak\n");
+    fs::remove_dir_all(sandbox.repo().join(".git")).unwrap();
+    git_init(sandbox.repo());
+    sandbox
+}
+
+fn what_is_ignored_or_inside_git_is_no_change_by_exit_code(engine: Engine) {
+    let sandbox = with_ignored(engine);
+    sandbox.sh("echo x > new.bak; echo x > .git/x; echo x > new").done();
+    let views: [&[&str]; 4] = [&[], &["--stat"], &["--name-status"], &["--json"]];
+    let check = |expected: i32| {
+        for view in views {
+            let args = [&["diff", "--exit-code"], view].concat();
+            let output = sandbox.cowbox(&args).output();
+            assert_eq!(output.exit_code(), expected, "{args:?}: {}", output.stderr());
+        }
+    };
+    check(1);
+    sandbox.change_repo(|_| sandbox.cowbox(&["apply", "-y"]).output().done());
+    // All that an apply takes has been taken.
+    check(0);
+    let _ = sandbox.cowbox(&["diff", "--exit-code", "--", "new.bak"]).output().code(1);
+    let _ = sandbox.cowbox(&["diff", "--exit-code", "--", ".git"]).output().code(0);
+}
+
+fn a_rename_to_an_ignored_name_hides_no_deletion(engine: Engine) {
+    let sandbox = with_ignored(engine);
+    sandbox.sh("mv README.md README.bak; mv src/main.c src/other.c").done();
+    assert_eq!(sandbox.changes(), ["A  README.bak", "D  README.md", "R  src/main.c -> src/other.c"]);
+    let _ = sandbox.cowbox(&["diff", "--", "README.md"]).output().ok().prints(
+        "diff --git a/README.md b/README.md\ndeleted file mode 100644\nindex 6efb3e7..0000000\n\
+        --- a/README.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-# api\n",
+    );
+    let json = sandbox.cowbox(&["diff", "--json"]).output().ok().json();
+    assert_eq!((&json["changes"][0]["class"], &json["changes"][1]["class"]), (&"ignored".into(), &"tracked".into()));
+    sandbox.change_repo(|_| {
+        let _ = sandbox.cowbox(&["apply", "-y"]).output().ok().says("--include-ignored");
+    });
+    let has = |path: &str| sandbox.repo().join(path).exists();
+    assert!(!has("README.md") && !has("README.bak") && has("src/other.c") && !has("src/main.c"));
+    sandbox.change_repo(|_| sandbox.cowbox(&["apply", "-y", "--include-ignored"]).output().done());
+    assert!(has("README.bak"));
+    assert!(sandbox.changes().is_empty());
 }

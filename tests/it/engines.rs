@@ -65,6 +65,17 @@ fn a_podman_without_overlay_storage_is_refused_with_what_to_set() {
 }
 
 #[test]
+fn a_podman_that_mounts_with_another_program_is_known_as_such() {
+    let info = fixture!("podman-rootless-4.3.1-info.json");
+    assert!(parse_podman_info(info).unwrap().kernel_overlay);
+    // As 4.3.1 says it.
+    let program = r#""graphOptions": {"overlay.mount_program": {"Executable": "/usr/bin/fuse-overlayfs",
+        "Package": "fuse-overlayfs_1.10-1_amd64", "Version": "fusermount3 version: 3.14.0"}}"#;
+    let fuse = info.replace(r#""graphOptions": {}"#, program);
+    assert!(!parse_podman_info(&fuse).unwrap().kernel_overlay);
+}
+
+#[test]
 fn docker_daemons_are_read_whatever_the_client() {
     for text in [fixture!("docker-20.10.24-version.json"), fixture!("docker-28.2.2-20.10.24-version.json")] {
         let facts = parse_docker_version(text, LOCAL).unwrap();

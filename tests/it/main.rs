@@ -22,6 +22,7 @@ mod engines;
 mod environment;
 mod exit_codes;
 mod flow;
+mod fuse_overlayfs;
 mod host;
 mod host_files;
 mod host_kernel;

@@ -13,7 +13,12 @@ on_every_engine!(
     what_changed_after_the_review_is_not_applied,
     a_part_can_be_applied_in_between,
 );
-on!(native: in_the_background_it_is_refused, what_was_never_reviewed_is_applied);
+on!(native:
+    in_the_background_it_is_refused,
+    what_was_never_reviewed_is_applied,
+    attributes_of_a_directory_are_part_of_what_was_reviewed,
+    an_edit_of_the_host_does_not_undo_a_review,
+);
 on!(docker: files_of_root_are_still_what_was_reviewed);
 
 fn read(sandbox: &Sandbox, path: &str) -> String {
@@ -155,6 +160,29 @@ fn what_was_never_reviewed_is_applied(engine: Engine) {
     sandbox.cowbox(&["run", "--resume", "it", "--", "sh", "-c", "echo y > added"]).output().done();
     sandbox.change_repo(|_| sandbox.cowbox(&["apply", "-y"]).output().done());
     assert_eq!(read(&sandbox, "added"), "y\n");
+}
+
+fn attributes_of_a_directory_are_part_of_what_was_reviewed(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.shell(&["--name", "it"], "mkdir new; echo x > new/x; echo x > src/x").output().done();
+    for path in ["new", "src", "."] {
+        sandbox.cowbox(&["diff", "--stat"]).output().done();
+        let change = format!("setfattr -n user.later -v 1 {path}");
+        sandbox.cowbox(&["run", "--resume", "it", "--", "sh", "-c", &change]).output().done();
+        let _ = sandbox.cowbox(&["apply", "-y"]).output().code(1).says("has changed since it was last looked at");
+        sandbox.check_repo();
+    }
+}
+
+/// What the session wrote is still what was seen; beside it there is only what the user wrote.
+fn an_edit_of_the_host_does_not_undo_a_review(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.write("list", "one\ntwo\nthree\nfour\nfive\n");
+    sandbox.sh("sed -i s/five/FIVE/ list; echo x > new").done();
+    sandbox.cowbox(&["diff"]).output().done();
+    sandbox.change_repo(|repo| fs::write(repo.join("list"), "ONE\ntwo\nthree\nfour\nfive\n").unwrap());
+    sandbox.change_repo(|_| sandbox.cowbox(&["apply", "-y"]).output().done());
+    assert_eq!(read(&sandbox, "list"), "ONE\ntwo\nthree\nfour\nFIVE\n");
 }
 
 fn files_of_root_are_still_what_was_reviewed(engine: Engine) {

@@ -27,6 +27,8 @@ use crate::git::Id;
 use crate::git::commits::walk;
 use crate::git::place::GitPlace;
 
+/// Longer packs are no work of one session.
+pub const PACK_LIMIT: u64 = 16 << 30;
 /// More is no work of one session.
 const MOST: usize = 50_000;
 
@@ -76,7 +78,7 @@ pub fn import(request: &Request<'_>, pack: Packer<'_>) -> Result<Vec<Imported>> 
         .ok_or_else(|| Error::new(format!("{} has no git repository to import to", show(request.root))))?;
     let mut found = Vec::new();
     // Submodules first: the main repository's commits name theirs.
-    for place in main.submodules(request.root)?.into_iter().chain([main]) {
+    for place in main.submodules(request.root, request.session_dir)?.into_iter().chain([main]) {
         let walk = walk(&place, MOST)?;
         if walk.truncated {
             return Err(Error::new("the session has commits that cannot be read, or far too many of them")

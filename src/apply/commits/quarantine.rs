@@ -7,12 +7,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use super::PACK_LIMIT;
 use super::git::HostGit;
 use crate::error::{Error, Result};
 use crate::git::{Hash, Id};
-
-/// No pack of a session is taken beyond this.
-const LARGEST: &str = "--max-input-size=17179869184";
 
 /// A fresh bare repository that borrows the host's objects.
 pub(super) struct Quarantine {
@@ -52,7 +50,8 @@ impl Quarantine {
     /// Takes a pack in: every object is read, hashed, and checked as `git fsck` does, warnings too.
     pub(super) fn receive(&self, git: &HostGit, mut pack: File) -> Result<()> {
         pack.rewind().map_err(|e| Error::io("read", self.dir.path(), e))?;
-        git.run(&self.gitdir(), &["index-pack", "--stdin", "--fix-thin", "--strict", LARGEST], Some(pack))
+        let limit = format!("--max-input-size={PACK_LIMIT}");
+        git.run(&self.gitdir(), &["index-pack", "--stdin", "--fix-thin", "--strict", &limit], Some(pack))
             .map_err(|e| e.context("git's check refuses the session's commits"))?;
         Ok(())
     }

@@ -102,8 +102,9 @@ pub struct Ready {
     _variables: Variables,
 }
 
-/// What is the same at the end of every `run`: binds, the helper as pid 1, variables, the command.
-pub fn finish(mut command: Command, plan: &Plan, cache: &Path, links: &Links) -> Result<Ready> {
+/// What is the same at the end of every `run`: binds, the helper as pid 1, variables, the command. The helper is told
+/// `before` that what it has to do first.
+pub fn finish(mut command: Command, plan: &Plan, cache: &Path, links: &Links, before: &[String]) -> Result<Ready> {
     for (number, (mount, read_only)) in plan.binds().enumerate() {
         let source = if is_plain(mount.source.as_os_str()) {
             mount.source.to_string_lossy().into_owned()
@@ -116,6 +117,7 @@ pub fn finish(mut command: Command, plan: &Plan, cache: &Path, links: &Links) ->
     let variables = Variables::new(&plan.env)?;
     variables.add_to(&mut command);
     command.args(["--workdir", "/", "--entrypoint", guest::INSIDE]).arg(plan.image.as_deref().unwrap_or_default());
+    command.args(before);
     add_command(&mut command, &plan.workdir, plan.terminal, "-", &plan.argv());
     redirect(&mut command, plan)?;
     Ok(Ready { command, _variables: variables })

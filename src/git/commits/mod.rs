@@ -70,7 +70,7 @@ pub struct Walk {
 pub fn list(root: &Path, session_dir: &Path) -> Result<Commits> {
     let Some(main) = GitPlace::find(root, session_dir) else { return Ok(Commits::default()) };
     let mut all = Commits::default();
-    for place in [main.clone()].into_iter().chain(main.submodules(root)?) {
+    for place in [main.clone()].into_iter().chain(main.submodules(root, session_dir)?) {
         let left = LISTED - all.commits.len();
         let walk = walk(&place, left)?;
         all.truncated |= walk.truncated;

@@ -98,6 +98,30 @@ fn submodules_are_listed_with_their_path() {
 }
 
 #[test]
+fn repositories_in_the_tree_are_listed_and_those_behind_a_link_are_not() {
+    let (lib, elsewhere) = (TestRepo::new(), TestRepo::new());
+    lib.commit("lib");
+    elsewhere.commit("elsewhere");
+    let repo = TestRepo::new();
+    // What older versions of git made of a submodule, and a clone that nobody keeps track of.
+    for path in ["libs/old", "tools/clone"] {
+        repo.git(&["clone", "-q", &lib.root().display().to_string(), path]);
+    }
+    repo.commit("one");
+    std::os::unix::fs::symlink(elsewhere.root(), repo.root().join("link")).unwrap();
+    let session = Session::over(&repo);
+    for path in ["libs/old", "tools/clone"] {
+        session.git_at(&session.root().join(path), &["commit", "-q", "--allow-empty", "-m", path]);
+    }
+    std::fs::remove_file(session.root().join("link")).unwrap();
+    session.git(&["clone", "-q", &elsewhere.root().display().to_string(), "link"]);
+    session.git_at(&session.root().join("link"), &["commit", "-q", "--allow-empty", "-m", "not there"]);
+    let found = list_of(&repo, &session);
+    let seen: Vec<_> = found.commits.iter().map(|c| (c.repo.to_str().unwrap(), c.subject.as_str())).collect();
+    assert_eq!(seen, [("libs/old", "libs/old"), ("tools/clone", "tools/clone")]);
+}
+
+#[test]
 fn a_long_history_is_cut_and_damage_is_said() {
     let repo = TestRepo::new();
     repo.commit("one");

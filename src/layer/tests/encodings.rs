@@ -117,6 +117,17 @@ fn fuse_overlayfs() {
 }
 
 #[test]
+fn a_layer_that_something_else_wrote_is_refused() {
+    let layers = Layers::new();
+    layers.layer("u", &["d/", "d #user.fuseoverlayfs.opaque=y", "d/.wh..wh..opq", "-d/.wh..opq", "d/new z"]);
+    assert!(refused(&layers, "u", Encoding::Userxattr).contains("user.fuseoverlayfs.opaque"));
+    if rustix::process::geteuid().is_root() {
+        layers.layer("r", &["d/", "d #trusted.overlay.opaque=y"]);
+        assert!(refused(&layers, "r", Encoding::Userxattr).contains("trusted.overlay.opaque"));
+    }
+}
+
+#[test]
 fn marks_of_root_are_for_root_alone() {
     let layers = Layers::new();
     if !rustix::process::geteuid().is_root() {

@@ -1,7 +1,7 @@
 //! The oracle: a random script runs on a plain copy (A), and in a sandbox followed by `apply` (B). A and B
 //! must agree; every way of getting from the one to the other and back must hold.
 //!
-//! `COWBOX_ORACLE_SEEDS=FROM..TO` runs other seeds, as long as you like: the fuzz target (bench/oracle).
+//! `tests/fuzz` runs it on other seeds for as long as you like, through `COWBOX_ORACLE_SEEDS=FROM..TO`.
 
 mod script;
 mod tree;
@@ -51,7 +51,7 @@ chunks!(
     scripts_18 = 18,
     scripts_19 = 19,
 );
-on_containers!(fifty_scripts);
+on_containers!(fifty_scripts, seeds_from_the_environment);
 on!(native: seeds_from_the_environment);
 
 fn fifty_scripts(engine: Engine) {
