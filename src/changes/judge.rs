@@ -173,6 +173,52 @@ impl Judge<'_> {
         })
     }
 
+    /// Whether two sides are the same in all that counts.
+    pub fn same_leaves(&self, new: Side<'_>, old: Side<'_>) -> io::Result<bool> {
+        if new.1.meta.kind != old.1.meta.kind || new.1.meta.mode != old.1.meta.mode {
+            return Ok(new.1.meta.kind == old.1.meta.kind
+                && new.1.meta.kind == Kind::Symlink
+                && link_target(new.0.fd(), self.name)? == link_target(old.0.fd(), self.name)?);
+        }
+        Ok(match new.1.meta.kind {
+            Kind::Symlink => link_target(new.0.fd(), self.name)? == link_target(old.0.fd(), self.name)?,
+            Kind::File => {
+                let (a, b) = (open_file(new.0.fd(), self.name)?, open_file(old.0.fd(), self.name)?);
+                let attributes = |file: &File, side: Side<'_>| Ok::<_, io::Error>(marks::read(file.as_fd(), side.0.encoding())?.xattrs);
+                new.1.meta.size == old.1.meta.size && same_content(&a, &b)? && attributes(&a, new)? == attributes(&b, old)?
+            }
+            Kind::Dir | Kind::Fifo | Kind::Socket | Kind::Device => true,
+        })
+    }
+
+    /// The session changed what preparing had left in the place of the host's: its difference is merged into that.
+    pub fn over_setup(&self, new: Side<'_>, saw: Side<'_>, host: Side<'_>) -> io::Result<Verdict> {
+        if self.base.is_done(self.path, &new.1.id) {
+            return Ok(Verdict::Untouched);
+        }
+        let kinds = [new, saw, host].map(|side| side.1.meta.kind);
+        if kinds != [Kind::File; 3] {
+            // Only text can be merged.
+            let same = self.same_leaves(new, host)?;
+            return Ok(if same { Verdict::Same } else { Verdict::against(ChangeKind::Modified, Conflict::Binary) });
+        }
+        let read = |side: Side<'_>| whole(open_file(side.0.fd(), self.name)?);
+        let (Some(session), Some(base), Some(now)) = (read(new)?, read(saw)?, read(host)?) else {
+            return Ok(Verdict::against(ChangeKind::Modified, Conflict::Binary));
+        };
+        let modes = self.modes(&new.1, &host.1, Some(saw.1.meta.mode));
+        Ok(match merge(Some(&Kept::Seen(base)), &now, &session, "") {
+            Merged::Clean(merged) if merged == now => match modes {
+                Ok(Some(true)) => Verdict::plain(ChangeKind::ModeChanged),
+                Err(conflict) => Verdict::against(ChangeKind::ModeChanged, conflict),
+                Ok(_) => Verdict::Untouched,
+            },
+            Merged::Clean(merged) => modified(Some(merged.len() as u64), modes),
+            Merged::Conflict(_) => Verdict::against(ChangeKind::Modified, Conflict::Content),
+            Merged::Binary => Verdict::against(ChangeKind::Modified, Conflict::Binary),
+        })
+    }
+
     /// `None`: the same. Else whether the session's is to land. Without what it saw nobody can tell who changed it.
     fn modes(&self, new: &Found, old: &Found, saw: Option<u32>) -> Result<Option<bool>, Conflict> {
         let (new, old) = (new.meta.mode, old.meta.mode);

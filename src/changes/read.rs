@@ -41,14 +41,16 @@ impl Unreadable {
 pub struct Layers {
     /// What the session wrote, the topmost first.
     pub session: Vec<(PathBuf, Encoding)>,
-    /// What it stands on, the repo last.
+    /// What preparing wrote over the repo: the session saw the repo through it, and it is no part of the review.
+    pub setup: Option<(PathBuf, Encoding)>,
+    /// The repo.
     pub below: Vec<(PathBuf, Encoding)>,
 }
 
 impl Layers {
     /// One upper over one repo.
     pub fn simple(upper: PathBuf, encoding: Encoding, repo: PathBuf) -> Self {
-        Self { session: vec![(upper, encoding)], below: vec![(repo, Encoding::Plain)] }
+        Self { session: vec![(upper, encoding)], setup: None, below: vec![(repo, Encoding::Plain)] }
     }
 
     fn open(layers: &[(PathBuf, Encoding)]) -> Result<Dir, Unreadable> {
@@ -60,6 +62,11 @@ impl Layers {
     /// The root of what the session wrote.
     pub fn session_root(&self) -> Result<Dir, Unreadable> {
         Self::open(&self.session)
+    }
+
+    /// The root of what preparing wrote.
+    pub fn setup_root(&self) -> Result<Option<Dir>, Unreadable> {
+        self.setup.as_ref().map(|layer| Self::open(std::slice::from_ref(layer))).transpose()
     }
 
     /// The root of what it stands on.
@@ -100,10 +107,11 @@ pub struct Reading {
 pub fn read(layers: &Layers, base: &Base) -> Result<Reading, Unreadable> {
     raise_limit();
     let Walk { mut out, links, .. } = on_a_large_stack(|| {
-        let (session, below) = (layers.session_root()?, layers.below_root()?);
+        let (session, setup, below) = (layers.session_root()?, layers.setup_root()?, layers.below_root()?);
         let mut walk = Walk { base, out: Reading::default(), links: HashMap::new() };
-        walk.own_looks(&session, &below).map_err(|source| Unreadable { path: PathBuf::from("."), source })?;
-        walk.dir(&session, Some(&below), Path::new(""))?;
+        walk.own_looks(&session, setup.as_ref(), &below)
+            .map_err(|source| Unreadable { path: PathBuf::from("."), source })?;
+        walk.dir(&session, setup.as_ref(), Some(&below), Path::new(""))?;
         Ok(walk)
     })?;
     super::links::add(&mut out, links);
@@ -128,6 +136,17 @@ fn on_a_large_stack<T: Send>(work: impl FnOnce() -> Result<T, Unreadable> + Send
     })
 }
 
+/// The sides of something that preparing left behind.
+struct Prepared<'a> {
+    new: (&'a crate::layer::stack::Part, Found),
+    saw: (&'a crate::layer::stack::Part, Found),
+    host: Option<(&'a crate::layer::stack::Part, Found)>,
+}
+
+fn looks_same(a: (&Dir, &Found), b: (&Dir, &Found)) -> bool {
+    a.1.meta.mode == b.1.meta.mode && a.0.xattrs() == b.0.xattrs()
+}
+
 struct Walk<'a> {
     base: &'a Base,
     out: Reading,
@@ -137,19 +156,28 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// The overlay's root takes its mode from the upper: a chmod of it counts too.
-    fn own_looks(&mut self, session: &Dir, below: &Dir) -> io::Result<()> {
+    fn own_looks(&mut self, session: &Dir, setup: Option<&Dir>, below: &Dir) -> io::Result<()> {
         let stat = |dir: &Dir| {
             let mut found = Found::from(&rustix::fs::fstat(dir.top().fd())?);
             found.meta.mode = dir.marks().mode.unwrap_or(found.meta.mode);
             Ok::<_, io::Error>(found)
         };
         let (new, old) = (stat(session)?, stat(below)?);
-        self.looks_of_dir(Path::new("."), session, new, below, old);
+        let saw = setup.map(|setup| Ok::<_, io::Error>((setup, stat(setup)?))).transpose()?;
+        if !saw.is_some_and(|(setup, saw)| looks_same((session, &new), (setup, &saw))) {
+            self.looks_of_dir(Path::new("."), session, new, below, old);
+        }
         Ok(())
     }
 
     /// One directory of the session, and what is below it if anything is.
-    fn dir(&mut self, session: &Dir, below: Option<&Dir>, path: &Path) -> Result<(), Unreadable> {
+    fn dir(
+        &mut self,
+        session: &Dir,
+        setup: Option<&Dir>,
+        below: Option<&Dir>,
+        path: &Path,
+    ) -> Result<(), Unreadable> {
         let at = |path: &Path| {
             let path = path.to_path_buf();
             move |source| Unreadable { path: path.clone(), source }
@@ -166,12 +194,14 @@ impl Walk<'_> {
         }
         self.attributes_of(session, path);
         for name in &names {
-            self.entry(session, below, name, &path.join(name))?;
+            self.entry(session, setup, below, name, &path.join(name))?;
         }
         if let (false, Some(below)) = (session.open_below, below) {
             // Replaced as a whole: what the session does not have is gone.
             for name in below.names().map_err(at(path))? {
-                if names.binary_search(&name).is_err() {
+                // What preparing had hidden before is not the session's doing.
+                let hidden = setup.is_some_and(|setup| matches!(setup.entry(&name), Ok(Entry::Deleted)));
+                if names.binary_search(&name).is_err() && !hidden {
                     self.deleted(below, &name, &path.join(&name))?;
                 }
             }
@@ -188,10 +218,46 @@ impl Walk<'_> {
         }
     }
 
-    fn entry(&mut self, session: &Dir, below: Option<&Dir>, name: &OsStr, path: &Path) -> Result<(), Unreadable> {
+    fn entry(
+        &mut self,
+        session: &Dir,
+        setup: Option<&Dir>,
+        below: Option<&Dir>,
+        name: &OsStr,
+        path: &Path,
+    ) -> Result<(), Unreadable> {
         let failed = |source| Unreadable { path: path.to_path_buf(), source };
         let new = session.entry(name).map_err(failed)?;
         let old = below.map_or(Ok(Entry::Nothing), |below| below.entry(name)).map_err(failed)?;
+        let saw = setup.map_or(Ok(Entry::Nothing), |setup| setup.entry(name)).map_err(failed)?;
+        match (&new, &saw, setup) {
+            (Entry::Leaf { part, found }, Entry::Leaf { part: at, found: saw }, Some(setup)) => {
+                let host = match (&old, below) {
+                    (Entry::Leaf { part, found }, Some(below)) => Some((&below.parts()[*part], *found)),
+                    (Entry::Dir(..), _) => None,
+                    _ => None,
+                };
+                if !matches!(old, Entry::Dir(..)) {
+                    let sides = Prepared {
+                        new: (&session.parts()[*part], *found),
+                        saw: (&setup.parts()[*at], *saw),
+                        host,
+                    };
+                    return self.over_setup(&sides, name, path).map_err(failed);
+                }
+            }
+            (Entry::Dir(dir, new), Entry::Dir(setup, saw), _) => {
+                let host = match &old {
+                    Entry::Dir(host, old) => Some((host, *old)),
+                    _ => None,
+                };
+                if let Some((host, old)) = host.filter(|_| !looks_same((dir, new), (setup, saw))) {
+                    self.looks_of_dir(path, dir, *new, host, old);
+                }
+                return self.dir(dir, Some(setup), host.map(|(host, _)| host), path);
+            }
+            _ => {}
+        }
         match (new, old, below) {
             (Entry::Nothing, ..) => Ok(()),
             (Entry::Deleted, old, below) => {
@@ -235,7 +301,7 @@ impl Walk<'_> {
             }
             (Entry::Dir(dir, new), Entry::Dir(host, old), _) => {
                 self.looks_of_dir(path, &dir, new, &host, old);
-                self.dir(&dir, Some(&host), path)
+                self.dir(&dir, None, Some(&host), path)
             }
             (Entry::Dir(dir, new), old, _) => {
                 let host = match old {
@@ -246,7 +312,7 @@ impl Walk<'_> {
                 let verdict = host.map_or_else(|| judge.no_host(&new), |host| judge.types(new, host));
                 self.judged(path, new, host, verdict);
                 let number = self.out.set.changes.len();
-                self.dir(&dir, None, path)?;
+                self.dir(&dir, None, None, path)?;
                 // The host's file is in the way of everything below, unless it is what the session replaced.
                 if host.is_some() && !verdict.is_plain() {
                     for change in &mut self.out.set.changes[number..] {
@@ -256,6 +322,30 @@ impl Walk<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// A file, link or special file that preparing left there, and that the session has too: only what it did to it
+    /// since counts, and that lands on what the host has.
+    fn over_setup(&mut self, sides: &Prepared<'_>, name: &OsStr, path: &Path) -> io::Result<()> {
+        let judge = Judge { base: self.base, path, name };
+        let host = sides.host.map(|(_, found)| found);
+        let changed = !judge.same_leaves(sides.new, sides.saw)?;
+        let verdict = match sides.host {
+            _ if !changed => Verdict::Untouched,
+            Some(host) => judge.over_setup(sides.new, sides.saw, host)?,
+            None => match judge.no_host(&sides.new.1) {
+                Verdict::Changed { conflict, .. } => {
+                    Verdict::Changed { kind: ChangeKind::Modified, conflict, merged: None, keeps_mode: false }
+                }
+                other => other,
+            },
+        };
+        let number = self.out.set.changes.len();
+        self.judged(path, sides.new.1, host, verdict);
+        for change in &mut self.out.set.changes[number..] {
+            change.old = change.old.or(Some(sides.saw.1.meta));
+        }
+        Ok(())
     }
 
     /// Mode and attributes of a directory that both have.

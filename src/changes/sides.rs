@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::Change;
-use super::base::{Base, Xattrs};
+use super::base::{Base, Kept, Xattrs};
 use super::compare::link_target;
 use super::contents::{Content, Contents, LARGEST};
 use super::judge::merge_xattrs;
@@ -151,6 +151,8 @@ pub struct Sides<'a> {
     pub host: Reader,
     /// What it wrote.
     pub session: Reader,
+    /// What preparing had written before.
+    setup: Option<Reader>,
     base: &'a Base,
     name: String,
 }
@@ -161,6 +163,7 @@ impl<'a> Sides<'a> {
         Ok(Self {
             host: Reader::new(layers.below_root()?),
             session: Reader::new(layers.session_root()?),
+            setup: layers.setup_root()?.map(Reader::new),
             base,
             name: name.to_owned(),
         })
@@ -183,14 +186,30 @@ impl<'a> Sides<'a> {
         else {
             return Ok(None);
         };
-        Ok(Some(merge(self.base.content(path)?.as_ref(), &host, &session, &self.name)))
+        let base = match self.prepared(path)? {
+            Some(Content::Bytes(prepared)) => Some(Kept::Seen(prepared)),
+            _ => self.base.content(path)?,
+        };
+        Ok(Some(merge(base.as_ref(), &host, &session, &self.name)))
+    }
+}
+
+impl Sides<'_> {
+    /// What preparing left at `path`.
+    fn prepared(&self, path: &Path) -> io::Result<Option<Content>> {
+        self.setup.as_ref().map_or(Ok(None), |setup| setup.content(path))
     }
 }
 
 impl Contents for Sides<'_> {
     fn host_side(&self, change: &Change) -> Result<Option<Content>, Unreadable> {
         let path = change.from.as_ref().unwrap_or(&change.path);
-        self.host.content(path).map_err(|source| Unreadable { path: path.clone(), source })
+        let content = match self.host.content(path) {
+            // What preparing made, the session changed: that is all there is to compare with.
+            Ok(None) if change.host.is_none() && change.old.is_some() => self.prepared(path),
+            other => other,
+        };
+        content.map_err(|source| Unreadable { path: path.clone(), source })
     }
 
     fn session_side(&self, change: &Change) -> Result<Option<Content>, Unreadable> {

@@ -159,7 +159,7 @@ impl Session {
     pub fn layers(&self) -> Layers {
         let mut layers = Layers::simple(self.upper(), self.record.encoding, self.record.repo.0.clone());
         if let Some(layer) = self.record.setup.as_ref().and_then(|setup| setup.layer.as_ref()) {
-            layers.below.insert(0, (layer.0.clone(), crate::layer::Encoding::Userxattr));
+            layers.setup = Some((layer.0.clone(), crate::layer::Encoding::Userxattr));
         }
         layers
     }
