@@ -176,6 +176,11 @@ impl Base {
         Ok(!head.is_empty() && Head::parse(&head)?.noted() == Some(stamp))
     }
 
+    /// Of something that nobody else has changed since: nothing on the host is newer than it.
+    pub fn nothing() -> Self {
+        Self { stamp: Some(i64::MAX), ..Self::default() }
+    }
+
     /// With the commit that was checked out when the last run started.
     #[must_use]
     pub fn with_commit(mut self, repo: &Path, commit: Option<&str>) -> Self {

@@ -234,7 +234,6 @@ impl Walk<'_> {
             (Entry::Leaf { part, found }, Entry::Leaf { part: at, found: saw }, Some(setup)) => {
                 let host = match (&old, below) {
                     (Entry::Leaf { part, found }, Some(below)) => Some((&below.parts()[*part], *found)),
-                    (Entry::Dir(..), _) => None,
                     _ => None,
                 };
                 if !matches!(old, Entry::Dir(..)) {

@@ -224,6 +224,9 @@ pub struct DiffArgs {
     /// As --name-status, each field ended with NUL instead of a new line, and names not quoted
     #[arg(short = 'z', conflicts_with = "json")]
     pub null: bool,
+    /// What preparing the environment changed in the repository, instead of what the session did
+    #[arg(long)]
+    pub setup: bool,
     /// Exit with 1 if there are changes: what git ignores counts if PATH names it, what is inside .git never does
     #[arg(long)]
     pub exit_code: bool,

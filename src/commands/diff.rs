@@ -33,7 +33,7 @@ pub fn diff(args: DiffArgs, ui: &Ui) -> Result<u8> {
     if session.record.state == State::Running {
         ui.say(&format!("session {} is running; this is what it has changed so far", session.name()));
     }
-    let look = context.look_closely(&session)?;
+    let look = if args.setup { context.look_at_setup(&session)? } else { context.look_closely(&session)? };
     let chosen = filter.choose(look.set());
     let contents = Reachable::new(&context, &session, &look)?;
     let view = View { context: &context, session: &session, look: &look, contents };
@@ -58,10 +58,14 @@ pub fn diff(args: DiffArgs, ui: &Ui) -> Result<u8> {
         if !args.stat {
             view.say_left_out(left_out);
         }
-        view.say_commits();
-        view.say_whole();
+        if !args.setup {
+            view.say_commits();
+            view.say_whole();
+        }
     }
-    context.reviewed(&session, &look)?;
+    if !args.setup {
+        context.reviewed(&session, &look)?;
+    }
     let named = !args.paths.is_empty();
     let counts = |change: &&Change| !change.is_vcs() && (named || change.class != Class::Ignored);
     Ok(if args.exit_code && chosen.iter().any(counts) { Kind::Failed.exit_code() } else { 0 })

@@ -85,16 +85,35 @@ impl Context<'_> {
     /// The same, with what the host's git says of each path and what the set as a whole shows.
     pub fn look_closely(&self, session: &Session) -> Result<Look> {
         let mut look = self.look(session)?;
+        self.classify(session, &mut look)?;
         let repo = &session.record.repo.0;
-        let classifier = Classifier::new(repo);
+        look.hooks = crate::git::hooks::folder(repo, &User::current())?;
+        let on_host = |path: &std::path::Path| repo.join(path).symlink_metadata().is_ok();
+        look.risks = risk::of_set(&look.reading.set.changes, on_host);
+        Ok(look)
+    }
+
+    fn classify(&self, session: &Session, look: &mut Look) -> Result<()> {
+        let classifier = Classifier::new(&session.record.repo.0);
         for change in &mut look.reading.set.changes {
             let is_dir = change.new.or(change.old).is_some_and(|meta| meta.kind == Kind::Dir);
             change.class = classifier.classify(&change.path, is_dir)?;
         }
         rename::part(&mut look.reading.set, |path| classifier.classify(path, false))?;
-        look.hooks = crate::git::hooks::folder(repo, &User::current())?;
-        let on_host = |path: &std::path::Path| repo.join(path).symlink_metadata().is_ok();
-        look.risks = risk::of_set(&look.reading.set.changes, on_host);
+        Ok(())
+    }
+
+    /// What preparing the environment of a session changed in the repo.
+    pub fn look_at_setup(&self, session: &Session) -> Result<Look> {
+        let layers = session.layers();
+        let setup = layers.setup.clone().ok_or_else(|| {
+            Error::new(format!("nothing was prepared for session {}, or it left the repository alone", session.name()))
+        })?;
+        let layers = Layers { session: vec![setup], setup: None, below: layers.below };
+        let base = Base::nothing();
+        let reading = self.with_access(session, || read::read(&layers, &base))?;
+        let mut look = Look { layers, base, reading, risks: OfSet::default(), hooks: None };
+        self.classify(session, &mut look)?;
         Ok(look)
     }
 

@@ -46,9 +46,7 @@ pub fn finish(layer: &Path, repo: &Path) -> Result<Vec<Covered>> {
 /// What the layer changes.
 pub fn look(layer: &Path, repo: &Path) -> Result<Reading> {
     let layers = Layers::simple(layer.to_path_buf(), Encoding::Userxattr, repo.to_path_buf());
-    // Nothing on the host is newer than this: there is nobody to be in conflict with.
-    let base = Base::load(Path::new("/nonexistent"), Some(i64::MAX)).map_err(|e| Error::io("read", layer, e))?;
-    read(&layers, &base)
+    read(&layers, &Base::nothing())
         .map_err(|e| Error::new(format!("cannot read {} of the setup layer: {}", show(&e.path), reason(&e.source))))
 }
 
