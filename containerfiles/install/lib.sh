@@ -13,7 +13,7 @@ say() { echo "cowbox: $*" >&2; }
 # give_up WHY: one plain sentence, then the end of the build.
 give_up() {
     say "$runtime${VERSION:+ $VERSION} cannot be had: $1"
-    say "change the version that the project asks for, or name an image that has it with --image"
+    say "${VERSION:+change the version that the project asks for, or }name an image that has it with --image"
     exit 1
 }
 
