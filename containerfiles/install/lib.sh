@@ -13,7 +13,7 @@ say() { echo "cowbox: $*" >&2; }
 # give_up WHY: one plain sentence, then the end of the build.
 give_up() {
     say "$runtime${VERSION:+ $VERSION} cannot be had: $1"
-    say "change the version that the project asks for, or name an image that has it with --image"
+    say "${VERSION:+change the version that the project asks for, or }name an image that has it with --image"
     exit 1
 }
 
@@ -52,10 +52,10 @@ lists() {
     listed=yes
 }
 
-# packages NAME...: from the distribution.
+# packages NAME...: from the distribution. An image need not survive a power cut half-way, so nothing waits for the disk.
 packages() {
     lists
-    apt-get install -y -q --no-install-recommends "$@" || give_up "the distribution's packages ($*) cannot be installed"
+    apt-get install -y -q --no-install-recommends -o Dpkg::Options::=--force-unsafe-io "$@" || give_up "the distribution's packages ($*) cannot be installed"
 }
 
 # borrow NAME...: the same, and gone again after tidy, unless they were there before.
@@ -96,6 +96,18 @@ from_pypi() {
     borrow python3-venv
     python3 -m venv "$2"
     "$2/bin/pip" install -q --no-cache-dir --disable-pip-version-check "$1"
+}
+
+# borrow_npm: has the command npm until tidy. The distribution's has hundreds of packages, which are quick to unpack
+# and slow to install and remove. It works with the distribution's node only.
+borrow_npm() {
+    lists
+    apt-get install -y -q -d --no-install-recommends npm || give_up "the distribution's npm cannot be fetched"
+    mkdir -p /tmp/npm/bin
+    for package in /var/cache/apt/archives/*.deb; do dpkg -x "$package" /tmp/npm; done
+    printf '#!/bin/sh\nNODE_PATH=/tmp/npm/usr/share/nodejs exec /usr/bin/node /tmp/npm/usr/share/nodejs/npm/bin/npm-cli.js "$@"\n' >/tmp/npm/bin/npm
+    chmod +x /tmp/npm/bin/npm
+    PATH=/tmp/npm/bin:$PATH
 }
 
 # tidy: what no layer needs to carry. To be called last.

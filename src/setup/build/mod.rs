@@ -5,6 +5,7 @@
 mod context;
 mod ignore;
 mod runner;
+mod stop;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -183,7 +184,7 @@ impl Builder<'_> {
         let words: Vec<OsString> = command.get_args().map(OsString::from).collect();
         let words: Vec<String> = words.iter().map(|word| sanitize::path(Path::new(word))).collect();
         let _ = writeln!(log, "$ {} {}", self.client.program().display(), words.join(" "));
-        let ended = runner::run(command, &mut log, progress)
+        let ended = runner::run(command, self.kind == Kind::Podman, &mut log, progress)
             .map_err(|e| Error::new(format!("cannot build {what} with {}: {}", self.kind, reason(&e))))?;
         ended.into_result(what, self.log)
     }

@@ -9,9 +9,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal};
 
-use super::Progress;
+use super::{Progress, stop};
 use crate::error::{Error, Kind, Result, show};
 use crate::ui::sanitize;
 
@@ -32,18 +32,18 @@ pub struct Ended {
     last: VecDeque<String>,
 }
 
-/// Runs it to its end, or until `progress` does not want to go on.
-pub fn run(mut command: Command, log: &mut File, progress: &mut dyn Progress) -> io::Result<Ended> {
+/// Runs it to its end, or until `progress` does not want to go on. `by_steps`: then the step that runs is ended first.
+pub fn run(mut command: Command, by_steps: bool, log: &mut File, progress: &mut dyn Progress) -> io::Result<Ended> {
     // One pipe for both streams keeps their order. A group of its own: to be ended with all that it started.
     let (reader, writer) = io::pipe()?;
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
     let child = command.spawn()?;
     // It holds the writing ends; the pipe ends when the child does.
     drop(command);
-    let mut build = Build { child, reader, killed: None, lines: Lines::default() };
+    let mut build = Build { child, reader, by_steps, killed: None, lines: Lines::default() };
     let read = build.watch(log, progress);
     if read.is_err() {
-        build.signal(Signal::KILL);
+        build.group().into_iter().for_each(|group| stop::group(group, Signal::KILL));
     }
     let status = build.child.wait()?;
     read?;
@@ -54,6 +54,7 @@ pub fn run(mut command: Command, log: &mut File, progress: &mut dyn Progress) ->
 struct Build {
     child: Child,
     reader: PipeReader,
+    by_steps: bool,
     /// When it was asked to end.
     killed: Option<Instant>,
     lines: Lines,
@@ -65,10 +66,10 @@ impl Build {
         loop {
             if self.killed.is_none() && !progress.go_on() {
                 self.killed = Some(Instant::now());
-                self.signal(Signal::TERM);
             }
-            if self.killed.is_some_and(|at| at.elapsed() > GRACE) {
-                self.signal(Signal::KILL);
+            if let Some(at) = self.killed
+                && self.stop(at.elapsed())
+            {
                 return Ok(());
             }
             let mut fds = [PollFd::new(&self.reader, PollFlags::IN)];
@@ -93,10 +94,23 @@ impl Build {
         }
     }
 
-    fn signal(&self, signal: Signal) {
-        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            let _ = kill_process_group(pid, signal);
+    /// Presses harder the longer it takes; whether there is nothing left to wait for.
+    fn stop(&self, since: Duration) -> bool {
+        let Some(group) = self.group() else { return true };
+        if since > GRACE {
+            stop::group(group, Signal::KILL);
+            return true;
         }
+        if !self.by_steps || since > GRACE / 2 {
+            stop::group(group, Signal::TERM);
+        } else {
+            stop::steps(group);
+        }
+        false
+    }
+
+    fn group(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 }
 
@@ -142,9 +156,10 @@ impl Ended {
         if self.status.success() {
             return Ok(());
         }
-        // Our own scripts end with a plain sentence.
+        // Our own scripts end with a plain sentence; engines with what they make of it.
         let plain = self.last.iter().find_map(|line| line.strip_prefix("cowbox: "));
-        let why = plain.map(str::to_owned).unwrap_or_else(|| self.status.to_string());
+        let said = plain.or_else(|| self.last.back().map(|line| line.trim_start_matches("Error: ")));
+        let why = said.map(str::to_owned).unwrap_or_else(|| self.status.to_string());
         let last: String = self.last.iter().map(|line| format!("\n  {line}")).collect();
         Err(Error::new(format!("cannot build {what}: {why}"))
             .hint(format!("the last lines of {}:{last}", show(log)))
@@ -177,7 +192,7 @@ mod tests {
         let path = dir.path().join("log");
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        let ended = run(command, &mut File::create(&path).unwrap(), seen).unwrap();
+        let ended = run(command, false, &mut File::create(&path).unwrap(), seen).unwrap();
         (ended, String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned())
     }
 
