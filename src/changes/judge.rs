@@ -184,8 +184,12 @@ impl Judge<'_> {
             Kind::Symlink => link_target(new.0.fd(), self.name)? == link_target(old.0.fd(), self.name)?,
             Kind::File => {
                 let (a, b) = (open_file(new.0.fd(), self.name)?, open_file(old.0.fd(), self.name)?);
-                let attributes = |file: &File, side: Side<'_>| Ok::<_, io::Error>(marks::read(file.as_fd(), side.0.encoding())?.xattrs);
-                new.1.meta.size == old.1.meta.size && same_content(&a, &b)? && attributes(&a, new)? == attributes(&b, old)?
+                let attributes = |file: &File, side: Side<'_>| {
+                    Ok::<_, io::Error>(marks::read(file.as_fd(), side.0.encoding())?.xattrs)
+                };
+                new.1.meta.size == old.1.meta.size
+                    && same_content(&a, &b)?
+                    && attributes(&a, new)? == attributes(&b, old)?
             }
             Kind::Dir | Kind::Fifo | Kind::Socket | Kind::Device => true,
         })

@@ -171,13 +171,7 @@ impl Walk<'_> {
     }
 
     /// One directory of the session, and what is below it if anything is.
-    fn dir(
-        &mut self,
-        session: &Dir,
-        setup: Option<&Dir>,
-        below: Option<&Dir>,
-        path: &Path,
-    ) -> Result<(), Unreadable> {
+    fn dir(&mut self, session: &Dir, setup: Option<&Dir>, below: Option<&Dir>, path: &Path) -> Result<(), Unreadable> {
         let at = |path: &Path| {
             let path = path.to_path_buf();
             move |source| Unreadable { path: path.clone(), source }
@@ -237,11 +231,8 @@ impl Walk<'_> {
                     _ => None,
                 };
                 if !matches!(old, Entry::Dir(..)) {
-                    let sides = Prepared {
-                        new: (&session.parts()[*part], *found),
-                        saw: (&setup.parts()[*at], *saw),
-                        host,
-                    };
+                    let sides =
+                        Prepared { new: (&session.parts()[*part], *found), saw: (&setup.parts()[*at], *saw), host };
                     return self.over_setup(&sides, name, path).map_err(failed);
                 }
             }

@@ -12,13 +12,13 @@ use crate::policy::mounts::Access;
 use crate::policy::trust::Trust;
 use crate::repo::Repo;
 use crate::settings::{RepoSettings, RunSettings};
+use crate::setup::cache;
 use crate::setup::choose::{Choice, choose};
 use crate::setup::devcontainer::Host;
 use crate::setup::files::RepoFiles;
 use crate::setup::image::{Finder, Found};
 use crate::setup::plan::{ImageRequest, MountKind, Refused, SetupPlan};
 use crate::setup::ready::Preparer;
-use crate::setup::cache;
 
 /// The repo as something to prepare.
 pub struct Setting {

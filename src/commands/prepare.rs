@@ -8,11 +8,11 @@ use super::run;
 use crate::cli::{PrepareArgs, RunArgs};
 use crate::engine::{Engine, Kind, detect};
 use crate::error::{Result, show};
+use crate::settings::{RepoSettings, RunSettings};
 use crate::setup::choose::Choice;
 use crate::setup::image::Found;
 use crate::setup::plan::{BuildRequest, Ignored, ImageRequest, MountRequest, Refused, Source, Step};
 use crate::setup::ready::Preparer;
-use crate::settings::{RepoSettings, RunSettings};
 use crate::ui::{Ui, sanitize};
 
 /// Runs the verb.
@@ -247,7 +247,11 @@ impl Text<'_> {
                 None => r.name.clone(),
             };
             let names: Vec<String> = self.choice.plan.runtimes.iter().map(name).collect();
-            if names.is_empty() { "cowbox's own base".to_owned() } else { format!("cowbox's own: {}", names.join(", ")) }
+            if names.is_empty() {
+                "cowbox's own base".to_owned()
+            } else {
+                format!("cowbox's own: {}", names.join(", "))
+            }
         };
         match (&self.settings.image, &self.settings.containerfile, &self.choice.plan.image) {
             (Some(name), ..) => sanitize::text(name),

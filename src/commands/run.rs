@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
-use super::environment::{self, Setting};
 use super::discard;
+use super::environment::{self, Setting};
 use super::heal::Word;
 use super::launch::{Finished, Launch};
 use super::report::Report;

@@ -39,12 +39,7 @@ pub struct Devcontainer {
 
 /// Chooses. `setup` is the user's word, by flag or configuration; `repo_file` that of `.cowbox.toml`;
 /// `wanted` names a devcontainer where there are several.
-pub fn choose(
-    setup: &SetupSetting,
-    repo_file: Option<&str>,
-    wanted: Option<&str>,
-    host: &Host<'_>,
-) -> Result<Choice> {
+pub fn choose(setup: &SetupSetting, repo_file: Option<&str>, wanted: Option<&str>, host: &Host<'_>) -> Result<Choice> {
     match setup {
         SetupSetting::None => return Ok(nothing(Some(Source::None))),
         SetupSetting::Command { command, from_flag } => {
@@ -231,7 +226,9 @@ impl Choice {
             }
         };
         let other = match self.others.first() {
-            Some(other) => format!("`--setup '{}'` for {}", crate::ui::sanitize::text(&other.command), show(&other.file)),
+            Some(other) => {
+                format!("`--setup '{}'` for {}", crate::ui::sanitize::text(&other.command), show(&other.file))
+            }
             None => "`--setup COMMAND` for another way".to_owned(),
         };
         Some(format!("setup {by} · {other}, `--setup none` for none"))

@@ -64,14 +64,7 @@ impl Maker<'_> {
     pub fn ask(&self, room: &mut Room<'_>, script: &str, limit: Option<Duration>) -> Result<String> {
         let command = argv(&StepCommand::Shell(script.to_owned()));
         let log = self.logs.join("questions.log");
-        let job = Job {
-            command: &command,
-            env: self.env,
-            user: self.user,
-            workdir: self.mount,
-            log,
-            limit,
-        };
+        let job = Job { command: &command, env: self.env, user: self.user, workdir: self.mount, log, limit };
         let ended = room.run(&[job], &mut Silent)?;
         let answer = ended.first().map(|ended| String::from_utf8_lossy(&ended.tail).into_owned());
         Ok(answer.unwrap_or_default())

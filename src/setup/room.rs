@@ -173,7 +173,8 @@ impl<'a> Room<'a> {
     /// A process of ours that serves the command: engines inherit its streams.
     fn begin(&self, job: &Job<'_>) -> Result<Running> {
         let failed = |e: std::io::Error| Error::new(format!("cannot run a setup step: {}", reason(&e)));
-        let log = File::options().create(true).append(true).open(&job.log).map_err(|e| Error::io("write", &job.log, e))?;
+        let log =
+            File::options().create(true).append(true).open(&job.log).map_err(|e| Error::io("write", &job.log, e))?;
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
         let null = File::open("/dev/null").map_err(failed)?;
         match fork_into(UnshareFlags::empty()).map_err(failed)? {

@@ -26,7 +26,9 @@ pub fn wrap(command: &[OsString], steps: &[Step]) -> Vec<OsString> {
             script.push_str(&format!("{} & pids=\"$pids $!\"\n", call(step)));
         }
         let name = quote::quote(&name(&group[0]));
-        script.push_str(&format!("bad=0; for p in $pids; do wait $p || bad=$?; done; [ $bad = 0 ] || fail {name} $bad\n"));
+        script.push_str(&format!(
+            "bad=0; for p in $pids; do wait $p || bad=$?; done; [ $bad = 0 ] || fail {name} $bad\n"
+        ));
     }
     script.push_str("exec \"$@\"\n");
     let mut words: Vec<OsString> = ["/bin/sh", "-c", &script, "cowbox-start"].map(Into::into).to_vec();
@@ -76,7 +78,9 @@ mod tests {
         assert_eq!(run(&[step("echo 'a b'", None)]), (0, "it's\n".into(), "a b\n".into()));
         let (code, out, said) = run(&[step("exit 3", None), step("echo never", None)]);
         assert_eq!((code, out.as_str()), (125, ""));
-        assert!(said.contains("postStartCommand of devcontainer.json failed with exit code 3") && !said.contains("never"));
+        assert!(
+            said.contains("postStartCommand of devcontainer.json failed with exit code 3") && !said.contains("never")
+        );
     }
 
     #[test]

@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn names_of_images_are_names() {
-        for good in ["ubuntu", "docker.io/library/x:1.2-y", "localhost:5000/a_b/c@sha256:00ff"] {
+        for good in ["ubuntu", "registry.example/library/x:1.2-y", "localhost:5000/a_b/c@sha256:00ff"] {
             assert!(is_name(good), "{good}");
         }
         for bad in ["", "-v", "--privileged", "a b", "oci:/etc", "dir:/", "docker://x", "/etc", "./x", "a\nb", "é"] {
