@@ -1,7 +1,7 @@
 //! What is going on with a repo, whatever session does it: `<state>/repos/<hash>/`.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,8 @@ fn read(pending: &Path) -> Result<Option<SessionId>> {
     match fs::read_to_string(pending) {
         // Not written to its end: nothing was begun.
         Ok(text) => Ok(SessionId::parse(text.trim())),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        // Where the state directory is none, others say so in better words.
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(e) => Err(Error::io("read", pending, e)),
     }
 }

@@ -22,6 +22,8 @@ on!(podman:
 struct Storage<'a> {
     sandbox: &'a Sandbox,
     dir: PathBuf,
+    /// For what podman keeps while it runs.
+    short: tempfile::TempDir,
     programs: Programs,
 }
 
@@ -36,15 +38,18 @@ impl<'a> Storage<'a> {
         }
         let dir = sandbox.root().join("storage");
         fs::create_dir(&dir).unwrap();
+        // Podman takes no runroot of more than 50 bytes, and ours may well be longer.
+        let short = tempfile::Builder::new().prefix("cb-").tempdir_in("/tmp").unwrap();
         let own = format!(
-            "--root {0}/root --runroot {0}/run --storage-driver overlay --storage-opt overlay.mount_program={PROGRAM}",
-            dir.display()
+            "--root {}/root --runroot {} --storage-driver overlay --storage-opt overlay.mount_program={PROGRAM}",
+            dir.display(),
+            short.path().display()
         );
         let edit = if secretive { "s/mount_program/other/" } else { "" };
         let script =
             format!("case $1 in info) podman {own} \"$@\" | sed '{edit}';; *) exec podman {own} \"$@\";; esac");
         let programs = Programs::new(sandbox).script("podman", &script);
-        let storage = Self { sandbox, dir, programs };
+        let storage = Self { sandbox, dir, short, programs };
         let tar = storage.dir.join("tiny.tar");
         let image = "localhost/cowbox-test/tiny:latest";
         let saved = Command::new("podman").args(["save", "--quiet", "-o"]).arg(&tar).arg(image).output().unwrap();
@@ -78,7 +83,7 @@ impl Drop for Storage<'_> {
         if !rustix::process::geteuid().is_root() {
             words.splice(0..0, ["podman", "unshare"]);
         }
-        let _ = Command::new(words[0]).args(&words[1..]).arg(&self.dir).output();
+        let _ = Command::new(words[0]).args(&words[1..]).arg(&self.dir).arg(self.short.path()).output();
     }
 }
 
