@@ -30,15 +30,14 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Of a repo; `given` is what `--setup-env` names.
+    /// Of a repo.
     pub fn new(context: &Context<'_>, repo: &Repo, settings: &RunSettings) -> Result<Self> {
         let files = RepoFiles::open(&repo.root).map_err(|e| Error::io("read", &repo.root, e))?;
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         let env: BTreeMap<String, String> = std::env::vars_os().filter_map(text).collect();
-        let given = Environment::build(std::iter::empty(), false, &[])?;
-        let given = setup_env(settings).unwrap_or(given);
+        let given = setup_env(settings)?;
         let lossy = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
         let passed = given.iter().map(|(name, value)| (lossy(name), lossy(value))).collect();
         Ok(Self { files, trust: Trust::load(&context.places.state, &repo.root)?, env, passed })
@@ -110,16 +109,7 @@ fn check_native(settings: &RunSettings, plan: &SetupPlan) -> Result<()> {
 
 /// What `--setup-env` and the configuration give to the setup alone.
 pub fn setup_env(settings: &RunSettings) -> Result<Environment> {
-    let mut env = Environment::build(std::iter::empty(), false, &[])?;
-    let host: Vec<_> = std::env::vars_os().collect();
-    let named = Environment::build(host.into_iter(), false, &settings.setup_env)?;
-    let names: Vec<String> = settings.setup_env.iter().map(|entry| entry.to_string_lossy().into_owned()).collect();
-    for (name, value) in named.iter() {
-        let text = name.to_string_lossy();
-        if names.iter().any(|entry| entry.split('=').next() == Some(&*text)) {
-            env.set(name, value);
-        }
-    }
+    let mut env = Environment::given(std::env::vars_os(), &settings.setup_env)?;
     for name in certificates::PROXIES {
         if let Some(value) = std::env::var_os(name) {
             env.set(name, value);

@@ -26,11 +26,16 @@ impl Environment {
     /// The allow-list taken from `host`, then `--env` in order.
     pub fn build(host: impl Iterator<Item = (OsString, OsString)>, native: bool, given: &[OsString]) -> Result<Self> {
         let host: BTreeMap<OsString, OsString> = host.collect();
-        let mut chosen: BTreeMap<OsString, OsString> = host
-            .iter()
-            .filter(|(name, _)| is_allowed(name, native))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
+        let allowed = host.iter().filter(|(name, _)| is_allowed(name, native));
+        let mut chosen: BTreeMap<OsString, OsString> = allowed.map(|(n, v)| (n.clone(), v.clone())).collect();
+        chosen.extend(Self::given(host.into_iter(), given)?.0);
+        Ok(Self(chosen))
+    }
+
+    /// Only what `given` names: `KEY=VALUE`, or `KEY` with what `host` says.
+    pub fn given(host: impl Iterator<Item = (OsString, OsString)>, given: &[OsString]) -> Result<Self> {
+        let host: BTreeMap<OsString, OsString> = if given.is_empty() { BTreeMap::new() } else { host.collect() };
+        let mut chosen = BTreeMap::new();
         for entry in given {
             let bytes = entry.as_bytes();
             let (name, value) = match bytes.iter().position(|b| *b == b'=') {

@@ -3,7 +3,7 @@
 use crate::setup::project::Project;
 
 /// Directories that are looked into, and names in each: the cost must not grow with the repo.
-const MOST_DIRS: usize = 100;
+const MOST_DIRS: usize = 24;
 const MOST_NAMES: usize = 200;
 /// Projects below the root that are prepared.
 const MOST_PROJECTS: usize = 8;
