@@ -4,6 +4,9 @@ use std::io;
 
 use rustix::process::{WaitOptions, waitpid};
 use rustix::thread::UnshareFlags;
+use std::collections::HashSet;
+use std::path::Path;
+
 use sha2::{Digest, Sha256};
 
 use super::context::Context;
@@ -12,13 +15,16 @@ use crate::changes::classify::Classifier;
 use crate::changes::read::{self, Layers, Reading};
 use crate::changes::risk::{self, OfSet, Risk};
 use crate::changes::sides::Sides;
-use crate::changes::{Change, ChangeSet, ended, rename};
+use crate::changes::{Change, ChangeSet, Class, ended, rename};
 use crate::engine;
 use crate::error::{Error, Result, reason, show};
 use crate::git::ignore::User;
 use crate::layer::entry::Kind;
 use crate::session::{Session, State};
 use crate::sys::process::{Side, exit_now, fork_into};
+
+/// Length of [`Look::state`].
+const STATE_LENGTH: usize = 64;
 
 /// A change set, and what it was read from.
 pub struct Look {
@@ -176,18 +182,32 @@ impl Context<'_> {
             return Ok(());
         }
         let path = session.dir().join("reviewed");
-        std::fs::write(&path, look.state()).map_err(|e| Error::io("write", &path, e))
+        let mut seen = look.state().into_bytes();
+        // What git ignores was only counted.
+        let ignored = look.set().changes.iter().filter(|change| change.class == Class::Ignored);
+        ignored.for_each(|change| seen.extend(short_hash(&change.path)));
+        std::fs::write(&path, seen).map_err(|e| Error::io("write", &path, e))
     }
 
     /// Refuses what was changed after it had been seen.
     pub fn check_reviewed(&self, session: &Session, look: &Look) -> Result<()> {
-        match std::fs::read_to_string(session.dir().join("reviewed")) {
-            Ok(seen) if seen != look.state() => {
-                let name = session.name();
-                Err(Error::new(format!("session {name} has changed since it was last looked at; nothing was applied"))
-                    .hint(format!("look again with `cowbox diff {name}`")))
-            }
-            _ => Ok(()),
+        let Ok(seen) = std::fs::read(session.dir().join("reviewed")) else { return Ok(()) };
+        let name = session.name();
+        let again = |what: String| Error::new(what).hint(format!("look again with `cowbox diff {name}`"));
+        let (state, ignored) = seen.split_at_checked(STATE_LENGTH).unwrap_or((&seen, &[]));
+        if state != look.state().as_bytes() {
+            return Err(again(format!("session {name} has changed since it was last looked at; nothing was applied")));
+        }
+        // An ignore file that has landed since must not bring in what nobody has seen.
+        let ignored: HashSet<&[u8]> = ignored.chunks_exact(8).collect();
+        let shown = |change: &&Change| change.class != Class::Ignored && !change.is_vcs();
+        let mut changes = look.set().changes.iter().filter(shown);
+        match changes.find(|change| ignored.contains(&short_hash(&change.path)[..])) {
+            Some(change) => Err(again(format!(
+                "git ignored {} when session {name} was last looked at, and does not any more; nothing was applied",
+                show(&change.path)
+            ))),
+            None => Ok(()),
         }
     }
 }
@@ -201,4 +221,12 @@ fn in_child(work: impl FnOnce()) -> io::Result<()> {
         }
         Side::Parent(child) => waitpid(Some(child), WaitOptions::empty()).map(drop).map_err(Into::into),
     }
+}
+
+/// Enough to tell the paths of a session apart; whoever finds two alike is only asked to look again.
+fn short_hash(path: &Path) -> [u8; 8] {
+    let hash = Sha256::digest(path.as_os_str().as_encoded_bytes());
+    let mut short = [0; 8];
+    short.copy_from_slice(&hash[..8]);
+    short
 }

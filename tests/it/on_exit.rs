@@ -18,6 +18,7 @@ on!(native:
     what_was_never_reviewed_is_applied,
     attributes_of_a_directory_are_part_of_what_was_reviewed,
     an_edit_of_the_host_does_not_undo_a_review,
+    an_ignore_file_that_landed_brings_in_nothing_unseen,
 );
 on!(docker: files_of_root_are_still_what_was_reviewed);
 
@@ -197,4 +198,19 @@ fn files_of_root_are_still_what_was_reviewed(engine: Engine) {
     use std::os::unix::fs::MetadataExt;
     let owner = |path: &str| fs::metadata(sandbox.repo().join(path)).unwrap().uid();
     assert_eq!((owner("dir"), owner("dir/closed")), (owner("."), owner(".")));
+}
+
+fn an_ignore_file_that_landed_brings_in_nothing_unseen(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.write(".gitignore", "build/\n");
+    sandbox.sh("echo > .gitignore; mkdir build; echo evil > build/payload; echo x > plain").done();
+    sandbox.cowbox(&["diff"]).output().done();
+    sandbox.change_repo(|_| sandbox.cowbox(&["apply", "-y", "--", ".gitignore"]).output().done());
+    let refused = sandbox.cowbox(&["apply", "-y"]).output().code(1);
+    let _ = refused.says("git ignored build").says("nothing was applied").says("cowbox diff");
+    sandbox.check_repo();
+    // Seen, it is a change like any other.
+    sandbox.cowbox(&["diff"]).output().done();
+    sandbox.change_repo(|_| sandbox.cowbox(&["apply", "-y"]).output().done());
+    assert!(sandbox.repo().join("build/payload").exists() && sandbox.repo().join("plain").exists());
 }

@@ -75,17 +75,20 @@ const PLAIN: &[&str] = &[
     "gitlab-*",
     "lockable",
 ];
+/// What git splits a line of attributes at.
+const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 const SAFE_MERGES: &[&str] = &["text", "binary", "union"];
 
 /// New lines that bind files to a driver, of which git's configuration on the host says what it runs.
 fn attributes(sides: &Sides<'_>) -> Judged {
     let text = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
     let (old, new) = (text(sides.old), text(sides.new));
-    let before: BTreeSet<&str> = old.lines().map(str::trim).collect();
+    // Only what git takes for a blank: a form feed is a part of a name to it.
+    let before: BTreeSet<&str> = old.lines().map(|line| line.trim_matches(BLANKS)).collect();
     let mut macros = BTreeSet::new();
     let mut found = Vec::new();
-    for line in new.lines().map(str::trim) {
-        let mut words = line.split_ascii_whitespace();
+    for line in new.lines().map(|line| line.trim_matches(BLANKS)) {
+        let mut words = line.split(BLANKS).filter(|word| !word.is_empty());
         let Some(pattern) = words.next().filter(|word| !word.starts_with('#')) else { continue };
         // A pattern in quotes may hold spaces: its pieces are no attributes, and none of them looks like one.
         let Some(word) = words.find(|word| binds(word) || macros.contains(word)) else { continue };

@@ -57,6 +57,22 @@ fn header(text: &str) -> (&str, &str) {
     (text, "")
 }
 
+/// Whether a shell that reads the file takes all of it for the value: after a blank, or a sign of the shell's, comes
+/// a command. A comment may follow.
+fn is_one_word(value: &str) -> bool {
+    let rest = match value.chars().next() {
+        Some(quote @ ('"' | '\'')) => match value[1..].split_once(quote) {
+            Some((_, rest)) => rest,
+            // It goes on in the next line.
+            None => return false,
+        },
+        _ => value,
+    };
+    let word = rest.find([' ', '\t']).map_or(rest, |end| &rest[..end]);
+    let after = rest[word.len()..].trim_start();
+    !word.contains([';', '&', '|', '<', '>', '(', ')', '"', '\'']) && (after.is_empty() || after.starts_with('#'))
+}
+
 /// `export KEY=value`. What is no assignment, or has a command in its value, is the key `line N`.
 pub(super) fn env(text: &str) -> Keys {
     let mut keys = Keys::default();
@@ -69,7 +85,7 @@ pub(super) fn env(text: &str) -> Keys {
         let plain = |key: &str| key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'));
         match assignment {
             Some((key, value)) if plain(key.trim()) => {
-                if value.contains("$(") || value.contains('`') {
+                if value.contains("$(") || value.contains('`') || !is_one_word(value.trim()) {
                     keys.put(format!("line {}", index + 1), line.to_owned());
                 }
                 keys.put(key.trim().to_owned(), value.trim().to_owned());
