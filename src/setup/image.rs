@@ -100,8 +100,7 @@ impl Finder<'_> {
     /// One of ours, for what the repo needs.
     fn ours(&self, choice: &mut Choice) -> Result<Found> {
         let ca = certificates::additions();
-        let recipe =
-            images::recipe(&choice.plan.runtimes, self.settings.base_image.as_deref(), Some(&ca).map(Vec::as_slice))?;
+        let recipe = images::recipe(&choice.plan.runtimes, self.settings.base_image.as_deref(), Some(&ca))?;
         choice.plan.notices.extend(recipe.notices.iter().cloned());
         if self.rebuild || self.engine.image_facts(recipe.image())?.is_none() {
             let log = self.log("images")?;
