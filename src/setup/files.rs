@@ -35,7 +35,15 @@ impl RepoFiles {
     fn open_beneath(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        Ok(openat2(&self.root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)?)
+        let open = |flags| openat2(&self.root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve);
+        if flags.contains(OFlags::PATH) {
+            return Ok(open(flags)?);
+        }
+        // Looking must not show: only the owner of a file may ask for that.
+        match open(flags | OFlags::NOATIME) {
+            Err(rustix::io::Errno::PERM) => Ok(open(flags)?),
+            other => Ok(other?),
+        }
     }
 
     /// A directory, opened: for who has to go through it. An error if it is none, or not in the repo.
