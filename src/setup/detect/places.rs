@@ -5,6 +5,8 @@ use crate::setup::project::Project;
 /// Directories that are looked into, and names in each: the cost must not grow with the repo.
 const MOST_DIRS: usize = 24;
 const MOST_NAMES: usize = 200;
+/// A root with more names than this is no folder of projects, and every start would pay for looking.
+const MOST_AT_ROOT: usize = 64;
 /// Projects below the root that are prepared.
 const MOST_PROJECTS: usize = 8;
 
@@ -46,6 +48,9 @@ pub(super) struct Below {
 /// Looks one level below the root.
 pub(super) fn below(root: &Project<'_>) -> Below {
     let mut below = Below::default();
+    if root.names().len() > MOST_AT_ROOT {
+        return below;
+    }
     let candidates = root.names().iter().filter(|name| !is_skipped(name) && root.has_dir(name));
     for name in candidates.take(MOST_DIRS).filter(|name| is_project(root, name)) {
         if below.dirs.len() < MOST_PROJECTS {
