@@ -46,7 +46,8 @@ impl Trust {
             Ok(text) => serde_json::from_slice(&text).map_err(|e| {
                 Error::new(format!("{} is unreadable: {e}", path.display())).hint("remove it, and agree again")
             })?,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            // Where the state directory is none, others say so in better words.
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 Record { format: FORMAT, repo: repo.into(), agreed: Vec::new() }
             }
             Err(e) => return Err(Error::io("read", &path, e)),
