@@ -1,5 +1,3 @@
-use std::path::Path;
-
 use super::*;
 use crate::git::testing::{Random, TestRepo};
 
@@ -179,32 +177,4 @@ fn no_bytes_make_it_panic() {
     for size in 0..300 {
         let _ = Index::parse(&random.bytes(size), Hash::Sha256, |_| Ok(Vec::new()));
     }
-}
-
-/// Run with `--release -- --ignored --nocapture` for the time that counts.
-#[test]
-#[ignore = "a measurement"]
-fn two_hundred_thousand_entries_are_read_at_once() {
-    let mut index = b"DIRC\0\0\0\x02".to_vec();
-    index.extend_from_slice(&200_000u32.to_be_bytes());
-    for n in 0..200_000 {
-        let name = format!("some/directory/of/usual/depth/{:04}/file-number-{n:06}.rs", n / 100);
-        let begin = index.len();
-        index.extend_from_slice(&[0; 60]);
-        index.extend_from_slice(&(name.len() as u16).to_be_bytes());
-        index.extend_from_slice(name.as_bytes());
-        let padded = (index.len() - begin + 8) & !7;
-        index.resize(begin + padded, 0);
-    }
-    index.extend_from_slice(&[0; 20]);
-    let path = Path::new("/tmp/cowbox-index-measure");
-    std::fs::write(path, &index).unwrap();
-    for _ in 0..10 {
-        let begin = std::time::Instant::now();
-        let bytes = load(path).unwrap().unwrap();
-        let loaded = begin.elapsed();
-        let index = Index::parse(&bytes, Hash::Sha1, |_| Ok(Vec::new())).unwrap();
-        println!("{} entries in {:?}, of which reading took {loaded:?}", index.len(), begin.elapsed());
-    }
-    std::fs::remove_file(path).unwrap();
 }
