@@ -11,7 +11,7 @@
 //!
 //! `review` brings it to a person, `apply` lands it on the host, `session` keeps what outlives a process,
 //! `process` supervises children, `policy` says what the sandbox may see, `layer` knows overlayfs, `git`
-//! reads git's own files, `sys` holds all the unsafe code.
+//! reads git's own files, `sys` talks to the kernel where the compiler cannot check it.
 
 pub mod apply;
 pub mod changes;
@@ -21,6 +21,7 @@ pub mod diff;
 pub mod engine;
 pub mod error;
 pub mod git;
+pub mod jsonc;
 pub mod layer;
 pub mod paths;
 pub mod plan;

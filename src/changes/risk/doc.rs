@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use crate::jsonc::strict;
+
 /// Values in one document of JSON or TOML. The largest lockfiles have half of it.
 const MOST_VALUES: usize = 1_000_000;
 /// YAML takes ten times as long to read.
@@ -97,22 +99,6 @@ impl Doc {
     /// The text of a scalar below a key, or nothing.
     pub(super) fn text_of(&self, key: &str) -> &str {
         self.get(key).and_then(Doc::text).unwrap_or_default()
-    }
-}
-
-/// Comments and trailing commas as editors allow them, and no more: what only a lenient reader takes is "broken".
-fn strict() -> jsonc_parser::ParseOptions {
-    jsonc_parser::ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Candidate;
 use crate::error::{Error, Result};
+use crate::jsonc::strict;
 use crate::setup::plan::Ignored;
 use crate::setup::project::Project;
 use crate::ui::sanitize;
@@ -12,19 +13,7 @@ const FILE: &str = ".cursor/environment.json";
 
 pub(super) fn read(project: &Project<'_>) -> Result<Option<Candidate>> {
     let Some(text) = project.text(FILE) else { return Ok(None) };
-    let options = jsonc_parser::ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    };
-    let document: Value = jsonc_parser::parse_to_serde_value(&text, &options).map_err(|e| broken(&e.to_string()))?;
+    let document: Value = jsonc_parser::parse_to_serde_value(&text, &strict()).map_err(|e| broken(&e.to_string()))?;
     let Some(keys) = document.as_object() else { return Err(broken("it has to be an object")) };
     let install = match keys.get("install") {
         None | Some(Value::Null) => return Ok(None),

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use jsonc_parser::ast::Value;
 use jsonc_parser::common::Ranged;
-use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use jsonc_parser::{CollectOptions, parse_to_ast};
 
 use super::node::{Data, Node};
 use crate::error::{Error, Result, show};
+use crate::jsonc::strict;
 
 /// Longer than any that is written by hand.
 const LARGEST: usize = 1 << 20;
@@ -96,21 +97,6 @@ impl<'a> Document<'a> {
     /// No variable, argument or path can hold this one; it would only end a text early somewhere.
     fn text(&self, at: usize, text: &str) -> Result<String> {
         if text.contains('\0') { Err(self.error(at, "holds the character NUL")) } else { Ok(text.to_owned()) }
-    }
-}
-
-fn strict() -> ParseOptions {
-    ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
     }
 }
 

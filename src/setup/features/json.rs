@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result, show};
+use crate::jsonc::strict;
 use crate::ui::sanitize;
 
 /// No feature and no lock file comes near this.
@@ -21,20 +22,4 @@ pub(super) fn parse<T: DeserializeOwned>(from: &Path, content: &[u8]) -> Result<
         let place = format!("{}:{}:{}", show(from), e.line_display(), e.column_display());
         Error::new(format!("{place}: {}", sanitize::text(&e.kind().to_string())))
     })
-}
-
-/// Comments and trailing commas as editors allow them, and no more.
-fn strict() -> jsonc_parser::ParseOptions {
-    jsonc_parser::ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    }
 }
