@@ -7,7 +7,7 @@ use crate::policy::Network;
 use crate::policy::environment::Environment;
 use crate::policy::limits::Limits;
 use crate::policy::mounts::Access;
-use crate::setup::plan::Step;
+use crate::setup::plan::{ContainerOptions, Step};
 
 /// One sandbox to start.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct Plan {
     pub setup_layer: Option<PathBuf>,
     /// Which prepared environment that is.
     pub setup_key: Option<String>,
+    /// The image that it was made from.
+    pub setup_image: Option<String>,
     /// What preparing wrote into the home (native): a layer over it.
     pub home_layer: Option<PathBuf>,
     /// Where the repo stands inside.
@@ -44,6 +46,12 @@ pub struct Plan {
     pub image: Option<String>,
     /// Further mounts, in order.
     pub mounts: Vec<Mount>,
+    /// Memory, at these places inside.
+    pub tmpfs: Vec<PathBuf>,
+    /// What a devcontainer wants of its container, as far as it may.
+    pub container: ContainerOptions,
+    /// The user of the image in whose place the caller is (docker): what is that user's becomes the caller's.
+    pub account: Option<String>,
     /// A gitdir that lies outside of the repo: always copy-on-write.
     pub gitdir: Option<GitMount>,
     /// Whether the command gets a terminal.

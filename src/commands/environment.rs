@@ -1,9 +1,11 @@
 //! The environment of a run: which source prepares it, from which image, and what of it the sandbox gets.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::context::Context;
-use crate::engine::{Engine, Kind};
+use crate::engine::client::Client;
+use crate::engine::{Engine, EngineRecord, Kind};
 use crate::error::{Error, Result};
 use crate::plan::{Mount, Plan};
 use crate::policy::certificates;
@@ -17,8 +19,8 @@ use crate::setup::choose::{Choice, choose};
 use crate::setup::devcontainer::Host;
 use crate::setup::files::RepoFiles;
 use crate::setup::image::{Finder, Found};
-use crate::setup::plan::{ImageRequest, MountKind, Refused, SetupPlan};
-use crate::setup::ready::Preparer;
+use crate::setup::plan::{Ignored, ImageRequest, MountKind, MountRequest, Refused, SetupPlan, Source};
+use crate::setup::ready::{Preparer, remote_env};
 
 /// The repo as something to prepare.
 pub struct Setting {
@@ -72,9 +74,42 @@ impl Setting {
     ) -> Result<Option<Found>> {
         let Some(client) = engine.client() else {
             check_native(settings, &choice.plan)?;
+            let left = leave_out_containers(&mut choice.plan);
+            if !left.is_empty() {
+                context.ui.say(&format!("not applied without a container: {}", left.join(", ")));
+            }
+            if let Some(features) = choice.devcontainer.as_ref().map(|d| &d.features).filter(|f| !f.is_empty()) {
+                let names: Vec<String> = features.iter().map(|(id, _)| crate::ui::sanitize::text(id)).collect();
+                context.ui.warn(&format!("features need an image, and are left out: {}", names.join(", ")));
+            }
             return Ok(None);
         };
-        let finder = Finder {
+        let finder = self.finder(context, engine, client, settings, rebuild);
+        self.host(|host| finder.find(choice, host)).map(Some)
+    }
+
+    /// Has image and features say what they ask for, as far as that is known without pulling or building.
+    pub fn look(
+        &self,
+        context: &Context<'_>,
+        engine: &dyn Engine,
+        settings: &RunSettings,
+        choice: &mut Choice,
+    ) -> Result<()> {
+        let Some(client) = engine.client().filter(|_| choice.devcontainer.is_some()) else { return Ok(()) };
+        let finder = self.finder(context, engine, client, settings, false);
+        self.host(|host| finder.look(choice, host))
+    }
+
+    fn finder<'f>(
+        &'f self,
+        context: &'f Context<'_>,
+        engine: &'f dyn Engine,
+        client: &'f Client,
+        settings: &'f RunSettings,
+        rebuild: bool,
+    ) -> Finder<'f> {
+        Finder {
             engine,
             client,
             settings,
@@ -83,8 +118,7 @@ impl Setting {
             network: settings.network.value,
             rebuild,
             ui: context.ui,
-        };
-        self.host(|host| finder.find(choice, host)).map(Some)
+        }
     }
 }
 
@@ -119,21 +153,26 @@ pub fn setup_env(settings: &RunSettings) -> Result<Environment> {
 }
 
 /// What a plan for the sandbox takes from the setup before it is made.
-pub fn shape(plan: &mut Plan, setup: &SetupPlan, native: bool) {
-    if native {
+pub fn shape(plan: &mut Plan, setup: &SetupPlan, engine: &EngineRecord, image: Option<&Found>) {
+    if engine.kind == Kind::Native {
         return;
     }
-    let user = setup.remote_user.as_ref().or(setup.container_user.as_ref());
-    if plan.user.is_none() {
-        plan.user = user.cloned();
+    if plan.user.is_none() && setup.source == Some(Source::Devcontainer) {
+        set_user(plan, setup, engine, image);
     }
     for mount in &setup.mounts {
-        // A volume is a place of the session's own; in the workspace, or on the container's disk, it is one anyway.
-        if let MountKind::Bind { source, readonly } = &mount.what {
-            let access = if *readonly { Access::Ro } else { Access::Rw };
-            plan.mounts.push(Mount { source: source.into(), target: mount.target.as_str().into(), access });
+        let target = PathBuf::from(&mount.target);
+        match &mount.what {
+            // A place of the session's own, which the container's disk and the workspace are anyway: see `places`.
+            MountKind::Volume => {}
+            MountKind::Tmpfs => plan.tmpfs.push(target),
+            MountKind::Bind { source, readonly } => {
+                let access = if *readonly { Access::Ro } else { Access::Rw };
+                plan.mounts.push(Mount { source: source.into(), target, access });
+            }
         }
     }
+    plan.container = setup.container.clone();
     // Only where somebody has added certificates is there a proxy that needs them.
     if let Some(bundle) = certificates::bundle().filter(|_| !certificates::additions().is_empty()) {
         plan.mounts.push(Mount { source: bundle, target: certificates::INSIDE.into(), access: Access::Ro });
@@ -145,14 +184,66 @@ pub fn shape(plan: &mut Plan, setup: &SetupPlan, native: bool) {
     }
 }
 
+/// Who hooks and the command are. A daemon maps no ids: there the caller takes the user's place, unless that is root,
+/// a number, or not to be touched.
+fn set_user(plan: &mut Plan, setup: &SetupPlan, engine: &EngineRecord, image: Option<&Found>) {
+    let of_image = image.map(|image| image.facts.user.clone()).filter(|user| !user.is_empty());
+    let said = setup.remote_user.clone().or_else(|| setup.container_user.clone());
+    if engine.kind != Kind::Docker || engine.rootless {
+        plan.user = said;
+        return;
+    }
+    let user = said.or(of_image).unwrap_or_else(|| "root".to_owned());
+    let name = user.split(':').next().unwrap_or_default();
+    let is_root = matches!(name, "root" | "0");
+    if is_root || !setup.update_remote_user_uid || name.parse::<u32>().is_ok() {
+        plan.user = Some(user.clone());
+    } else if !rustix::process::getuid().is_root() {
+        plan.account = Some(name.to_owned());
+    }
+    if is_root && !rustix::process::getuid().is_root() {
+        trust_git(plan);
+    }
+}
+
+/// The repo is the caller's, and root would not use git in it: git must be told that it may.
+fn trust_git(plan: &mut Plan) {
+    let workspace = plan.workspace.clone();
+    if plan.env.get("GIT_CONFIG_COUNT").is_none() {
+        plan.env.set("GIT_CONFIG_COUNT", "1");
+        plan.env.set("GIT_CONFIG_KEY_0", "safe.directory");
+        plan.env.set("GIT_CONFIG_VALUE_0", workspace);
+    }
+}
+
+/// What of a plan means nothing without a container, for native.
+fn leave_out_containers(plan: &mut SetupPlan) -> Vec<&'static str> {
+    let is_set = |yes: bool, key: &'static str| yes.then_some(key);
+    let container = &plan.container;
+    let keys = [
+        is_set(plan.remote_user.is_some(), "remoteUser"),
+        is_set(plan.container_user.is_some(), "containerUser"),
+        is_set(!plan.mounts.is_empty(), "mounts"),
+        is_set(container.privileged, "privileged"),
+        is_set(!container.cap_add.is_empty(), "capAdd"),
+        is_set(!container.security_opt.is_empty(), "securityOpt"),
+        is_set(container.run_args.iter().any(|word| word != "--init"), "runArgs"),
+    ];
+    let reason = "the native engine has no container that it could be given to";
+    let keys: Vec<&str> = keys.into_iter().flatten().collect();
+    plan.ignored.extend(keys.iter().map(|key| Ignored { key: (*key).to_owned(), reason: reason.to_owned() }));
+    keys
+}
+
 /// Prepares, and gives the sandbox what came of it.
 pub fn ready(preparer: &Preparer<'_>, plan: &mut Plan) -> Result<()> {
     let prepared = preparer.ready()?;
     if let Some(prepared) = &prepared {
-        plan.setup_key = Some(prepared.record.key.id());
+        plan.setup_key = Some(prepared.id());
         plan.setup_layer = prepared.layer();
         plan.home_layer = prepared.record.home.as_ref().map(|home| home.0.clone());
         if prepared.record.image.is_some() {
+            plan.setup_image = plan.image.take();
             plan.image = prepared.record.image.clone();
         }
     }
@@ -162,9 +253,15 @@ pub fn ready(preparer: &Preparer<'_>, plan: &mut Plan) -> Result<()> {
 }
 
 /// The same for a session that goes on: its layers and its image stay what they are.
-pub fn again(context: &Context<'_>, choice: &Choice, plan: &mut Plan) {
+pub fn again(context: &Context<'_>, engine: &dyn Engine, choice: &Choice, plan: &mut Plan) {
     let prepared = plan.setup_key.as_deref().and_then(|key| cache::Cache::new(&context.places.cache).find(key));
-    let remote = choice.plan.remote_env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let image = plan.image.as_deref().and_then(|name| engine.image_facts(name).ok().flatten());
+    let remote = remote_env(&choice.plan, image.as_ref(), plan);
+    if plan.image.is_some() {
+        let memory = |mount: &&MountRequest| mount.what == MountKind::Tmpfs;
+        plan.tmpfs = choice.plan.mounts.iter().filter(memory).map(|mount| PathBuf::from(&mount.target)).collect();
+        plan.container = choice.plan.container.clone();
+    }
     dress(plan, &choice.plan, prepared.as_ref(), remote);
 }
 
@@ -178,7 +275,9 @@ fn dress(
     let given = plan.given.clone();
     let is_given = |name: &str| given.iter().any(|own| own == name);
     for (name, value) in prepared.iter().flat_map(|prepared| &prepared.record.env) {
-        if plan.env.get(name).is_none() {
+        // That of the user in whose place the caller is, better than none.
+        let is_home = name == "HOME" && !is_given(name);
+        if plan.env.get(name).is_none() || is_home {
             plan.env.set(name, value);
         }
     }

@@ -13,7 +13,9 @@ use crate::layer::{access, remove};
 use crate::policy::limits::show_size;
 use crate::session::lock::Lock;
 use crate::session::{Session, SessionId, State, record};
+use crate::setup::built::Built;
 use crate::setup::cache::{Cache, Prepared};
+use crate::setup::room;
 use crate::ui::Ui;
 
 /// After as many days an apply cannot be taken back any more: `gc` frees what it replaced.
@@ -21,6 +23,9 @@ const UNDO_DAYS: u64 = 7;
 
 /// After as many days without use a prepared environment goes.
 const ENVIRONMENT_DAYS: u32 = 30;
+
+/// After as many days the logs of a setup that failed go, and environments that were made once more.
+const FAILED_SETUP_DAYS: u32 = 7;
 
 /// How the history of a session tells of that.
 pub const UNDO_FREED: &str = "undo freed";
@@ -51,6 +56,8 @@ pub fn gc(args: GcArgs, ui: &Ui) -> Result<u8> {
         }
     }
     old_environments(&context, &args, &mut report)?;
+    unfinished_environments(&context, &args, &mut report);
+    old_images(&context, &args, &mut report)?;
     for layer in crate::engine::native::orphaned_home_layers() {
         let bytes = size(&layer);
         let id = layer.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -149,20 +156,88 @@ fn old_environments(context: &Context<'_>, args: &GcArgs, report: &mut Report) -
         }
     }
     let cache = Cache::new(&context.places.cache);
-    let oldest = SystemTime::now() - ENVIRONMENT_DAYS * Duration::from_secs(24 * 60 * 60);
-    for prepared in cache.all() {
-        let id = prepared.record.key.id();
-        if used.contains(&id) || (!args.force && prepared.last_used() > oldest) {
+    let all = cache.all();
+    for prepared in &all {
+        let newer =
+            |other: &&Prepared| other.record.made > prepared.record.made && other.record.key == prepared.record.key;
+        let days = all.iter().find(newer).map_or(ENVIRONMENT_DAYS, |_| FAILED_SETUP_DAYS);
+        let id = prepared.id();
+        if used.contains(&id) || (!args.force && prepared.last_used() > days_ago(days)) {
             continue;
         }
         let bytes = size(prepared.dir());
         if !args.dry_run {
-            remove_environment(context, &cache, &prepared)?;
+            remove_environment(context, &cache, prepared)?;
         }
         report.freed += bytes;
         report.removed.push(Removed { id, name: None, why: "environment", bytes });
     }
     Ok(())
+}
+
+/// Images that were built for a repo, that nobody has used for a while and that no session needs.
+fn old_images(context: &Context<'_>, args: &GcArgs, report: &mut Report) -> Result<()> {
+    let mut used = Vec::new();
+    for id in context.store.ids()? {
+        if let Ok(Some(session)) = context.store.read(&id)
+            && session.record.state != State::Discarded
+        {
+            used.extend(session.record.policy.image);
+        }
+    }
+    for built in Built::all(&context.places.cache) {
+        if used.contains(&built.image) || (!args.force && built.last_used() > days_ago(ENVIRONMENT_DAYS)) {
+            continue;
+        }
+        if !args.dry_run {
+            let engine = crate::engine::detect::open(built.engine, &context.places, context.ui);
+            if let Some(client) = engine.as_ref().ok().and_then(|engine| engine.client()) {
+                client.attempt(&["rmi", &built.image]);
+            }
+            built.forget()?;
+        }
+        report.removed.push(Removed { id: built.image, name: None, why: "image", bytes: 0 });
+    }
+    Ok(())
+}
+
+fn days_ago(days: u32) -> SystemTime {
+    SystemTime::now() - days * Duration::from_secs(24 * 60 * 60)
+}
+
+/// What setups left that failed or were killed: logs, and with the latter a sandbox.
+fn unfinished_environments(context: &Context<'_>, args: &GcArgs, report: &mut Report) {
+    for (_lock, dir) in Cache::new(&context.places.cache).unfinished() {
+        let sandbox = room::left_in(&dir);
+        let made = dir.metadata().and_then(|meta| meta.modified());
+        if !args.force && sandbox.is_none() && made.is_ok_and(|made| made > days_ago(FAILED_SETUP_DAYS)) {
+            continue;
+        }
+        let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let bytes = size(&dir);
+        if !args.dry_run
+            && let Err(error) = remove_unfinished(context, &dir, sandbox)
+        {
+            context.ui.warn(&format!("{id}: {}", error.message()));
+            continue;
+        }
+        report.freed += bytes;
+        report.removed.push(Removed { id, name: None, why: "setup", bytes });
+    }
+}
+
+fn remove_unfinished(context: &Context<'_>, dir: &Path, sandbox: Option<record::Record>) -> Result<()> {
+    if let Some(record) = sandbox {
+        let engine =
+            crate::engine::detect::open(record.engine.kind, &context.places, context.ui).map_err(Error::new)?;
+        engine.sweep(&record)?;
+        engine.reclaim(dir)?;
+    }
+    crate::engine::native::remove_home_layer(dir).map_err(|e| Error::io("remove the home layer of", dir, e))?;
+    match remove::tree(dir) {
+        Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => access::in_child(|| remove::tree(dir)),
+        other => other.map_err(|e| Error::io("remove", dir, e)),
+    }
 }
 
 fn remove_environment(context: &Context<'_>, cache: &Cache, prepared: &Prepared) -> Result<()> {

@@ -11,6 +11,7 @@ mod environment;
 mod exec;
 mod gc;
 mod heal;
+mod initialize;
 mod launch;
 mod look;
 mod ls;

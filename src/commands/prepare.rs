@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::environment::{self, Setting};
+use super::initialize;
 use super::run;
 use crate::cli::{PrepareArgs, RunArgs};
 use crate::engine::{Engine, Kind, detect};
@@ -25,11 +26,12 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
     let setting = Setting::new(&context, &repo, &settings)?;
     let mut choice = setting.choose(&settings, &of_repo)?;
     if args.dry_run {
-        return explain(&context, &settings, &setting, &mut choice, args.json);
+        return explain(&context, &wanted, &settings, &setting, &mut choice, args.json);
     }
     let image = environment::configured_image(&settings, &choice).map(str::to_owned);
     let chosen = detect::choose(&settings.engine, image.as_deref(), &context.places, ui)?;
     let engine = chosen.engine.as_ref();
+    initialize::on_host(&choice, &repo.root)?;
     let found = setting.image(&context, engine, &settings, &mut choice, args.rebuild)?;
     let plan = run::plan_with(&wanted, &settings, &repo, &context, engine, &choice, found.as_ref())?;
     let env = environment::setup_env(&settings)?;
@@ -54,7 +56,7 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
     }
     if args.json {
         let key = prepared.map(|p| p.record.key.id());
-        ui.json(&Document::new(&choice, found.as_ref(), key, known, None))?;
+        ui.json(&Document::new(&choice, found.map(|found| found.name), key, known, None))?;
     }
     Ok(0)
 }
@@ -62,6 +64,7 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
 /// `--dry-run`: what is known without pulling, building or running anything.
 fn explain(
     context: &Context<'_>,
+    wanted: &RunArgs,
     settings: &RunSettings,
     setting: &Setting,
     choice: &mut Choice,
@@ -72,15 +75,16 @@ fn explain(
     let chosen = detect::choose(&settings.engine, image.as_deref(), &context.places, ui);
     let engine = chosen.as_ref().ok().map(|chosen| chosen.engine.as_ref());
     let (key, cached) = match engine {
-        Some(engine) => known(context, settings, setting, choice, engine)?,
+        Some(engine) => known(context, wanted, settings, setting, choice, engine)?,
         None => (None, false),
     };
     if json {
         let problem = chosen.err().map(|e| e.message().to_owned());
-        ui.json(&Document::new(choice, None, key, cached, problem))?;
+        ui.json(&Document::new(choice, settings.image.clone(), key, cached, problem))?;
         return Ok(0);
     }
-    let text = Text { choice, settings, cached }.lines();
+    let native = engine.is_some_and(|engine| engine.record().kind == Kind::Native);
+    let text = Text { choice, settings, native, cached }.lines();
     ui.data((text.join("\n") + "\n").as_bytes())?;
     if let Err(error) = chosen {
         ui.warn(error.message());
@@ -91,12 +95,16 @@ fn explain(
 /// The key, where everything that it needs is here already.
 fn known(
     context: &Context<'_>,
+    wanted: &RunArgs,
     settings: &RunSettings,
     setting: &Setting,
     choice: &mut Choice,
     engine: &dyn Engine,
 ) -> Result<(Option<String>, bool)> {
     let native = engine.record().kind == Kind::Native;
+    if let Err(error) = setting.look(context, engine, settings, choice) {
+        context.ui.warn(&format!("what features ask for is not known: {}", error.message()));
+    }
     let name = match (&settings.image, &choice.plan.image) {
         (Some(name), _) | (None, ImageRequest::Named(name)) => Some(name.clone()),
         (None, ImageRequest::Default) if settings.containerfile.is_none() => {
@@ -112,8 +120,7 @@ fn known(
     }
     let found = facts.zip(name).map(|(facts, name)| Found { name, facts });
     let repo = context.repo()?;
-    let args = RunArgs::to_prepare(&PrepareArgs::default());
-    let plan = run::plan_with(&args, settings, &repo, context, engine, choice, found.as_ref())?;
+    let plan = run::plan_with(wanted, settings, &repo, context, engine, choice, found.as_ref())?;
     let env = environment::setup_env(settings)?;
     let preparer = Preparer {
         engine,
@@ -162,16 +169,16 @@ struct Document<'a> {
 impl<'a> Document<'a> {
     fn new(
         choice: &'a Choice,
-        found: Option<&Found>,
+        found: Option<String>,
         key: Option<String>,
         cached: bool,
         problem: Option<String>,
     ) -> Self {
         let plan = &choice.plan;
         let (image, build) = match &plan.image {
-            ImageRequest::Named(name) => (Some(name.clone()), None),
             ImageRequest::Build(build) => (None, Some(build)),
-            ImageRequest::Default => (found.map(|found| found.name.clone()), None),
+            ImageRequest::Named(name) => (Some(found.unwrap_or_else(|| name.clone())), None),
+            ImageRequest::Default => (found, None),
         };
         Self {
             schema: 1,
@@ -200,6 +207,7 @@ impl<'a> Document<'a> {
 struct Text<'a> {
     choice: &'a Choice,
     settings: &'a RunSettings,
+    native: bool,
     cached: bool,
 }
 
@@ -258,6 +266,7 @@ impl Text<'_> {
             (None, Some(file), _) => format!("built from {}", show(file)),
             (None, None, ImageRequest::Named(name)) => sanitize::text(name),
             (None, None, ImageRequest::Build(build)) => format!("built from {}", show(&build.dockerfile)),
+            (None, None, ImageRequest::Default) if self.native => "none: native has this system's own files".to_owned(),
             (None, None, ImageRequest::Default) => runtimes(),
         }
     }

@@ -6,6 +6,7 @@ use super::context::Context;
 use super::discard;
 use super::environment::{self, Setting};
 use super::heal::Word;
+use super::initialize;
 use super::launch::{Finished, Launch};
 use super::report::Report;
 use crate::cli::{OnExit, RunArgs};
@@ -24,6 +25,7 @@ use crate::session::{Session, id};
 use crate::settings::{RepoSettings, RunSettings};
 use crate::setup::choose::Choice;
 use crate::setup::image::Found;
+use crate::setup::plan::ContainerOptions;
 use crate::setup::ready::Preparer;
 use crate::ui::Ui;
 
@@ -62,6 +64,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     let mut plan = match &resumed {
         Some(session) => plan_again(session, &args, &settings)?,
         None => {
+            initialize::on_host(&choice, &repo.root)?;
             let found = setting.image(&context, engine, &settings, &mut choice, false)?;
             let mut plan = plan_with(&args, &settings, &repo, &context, engine, &choice, found.as_ref())?;
             environment::explain(&context, &choice.plan);
@@ -93,8 +96,9 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     plan.ephemeral = on_exit == OnExit::Discard;
     if resumed.is_some() {
         check_mounts(&plan)?;
+        initialize::on_host(&choice, &repo.root)?;
         engine.prepare(&mut plan, ui)?;
-        environment::again(&context, &choice, &mut plan);
+        environment::again(&context, engine, &choice, &mut plan);
     }
 
     let report = args.report.as_deref().map(Report::open).transpose()?;
@@ -174,10 +178,9 @@ pub fn plan_with(
     choice: &Choice,
     found: Option<&Found>,
 ) -> Result<Plan> {
-    let native = engine.record().kind == Kind::Native;
     let mut plan = plan(args, settings, repo, engine, choice, found)?;
     plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone()];
-    environment::shape(&mut plan, &choice.plan, native);
+    environment::shape(&mut plan, &choice.plan, &engine.record(), found);
     check_mounts(&plan)?;
     engine.prepare(&mut plan, context.ui)?;
     Ok(plan)
@@ -212,6 +215,7 @@ fn plan(
         repo: repo.root.clone(),
         setup_layer: None,
         setup_key: None,
+        setup_image: None,
         given: given_names(&args.env),
         home_layer: None,
         workdir: args.workdir.as_ref().map_or(here, |dir| workspace.join(dir)),
@@ -224,6 +228,9 @@ fn plan(
         runtime: args.runtime.clone(),
         image,
         mounts: args.mount.iter().map(mount).collect::<Result<_>>()?,
+        tmpfs: Vec::new(),
+        container: ContainerOptions::default(),
+        account: None,
         gitdir: git_mount(repo, &workspace)?,
         terminal: process::has_terminal() && !args.detach,
         ephemeral: false,
@@ -252,7 +259,9 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
         return Err(Error::new("a resumed session keeps its mounts; `--mount` cannot change them")
             .hint("start a new session for other mounts"));
     }
-    if args.image.is_some() && args.image != policy.image {
+    // What it was prepared from is the same image to the user.
+    let own = [policy.image.as_ref(), setup.and_then(|setup| setup.image.as_ref())];
+    if args.image.is_some() && !own.contains(&args.image.as_ref()) {
         return Err(Error::new("a resumed session keeps its image").hint("start a new session for another image"));
     }
     let again = |m: &crate::session::record::MountRecord| Mount {
@@ -265,6 +274,7 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
         repo: repo.root,
         setup_layer: setup.and_then(|setup| setup.layer.as_ref()).map(|layer| layer.0.clone()),
         setup_key: setup.map(|setup| setup.key.clone()),
+        setup_image: setup.and_then(|setup| setup.image.clone()),
         given: given_names(&args.env),
         home_layer: setup.and_then(|setup| setup.home.as_ref()).map(|home| home.0.clone()),
         workdir: args.workdir.as_ref().map_or_else(|| policy.workdir.0.clone(), |dir| workspace.join(dir)),
@@ -277,6 +287,9 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
         runtime: args.runtime.clone().or_else(|| policy.runtime.clone()),
         image: policy.image.clone(),
         mounts: policy.mounts.iter().map(again).collect(),
+        tmpfs: Vec::new(),
+        container: ContainerOptions::default(),
+        account: None,
         terminal: process::has_terminal() && !args.detach,
         ephemeral: false,
         masked: settings.masked.clone(),
@@ -421,6 +434,7 @@ pub fn setup_record(plan: &Plan) -> Option<SetupRecord> {
         key: plan.setup_key.clone()?,
         layer: plan.setup_layer.as_ref().map(path),
         home: plan.home_layer.as_ref().map(path),
+        image: plan.setup_image.clone(),
     })
 }
 

@@ -3,11 +3,13 @@
 use serde::Serialize;
 
 use super::context::Context;
-use super::environment::Setting;
+use super::environment::{self, Setting};
 use crate::cli::{RunArgs, TrustArgs};
+use crate::engine::detect;
 use crate::error::{Error, Kind, Result};
 use crate::policy::trust::{Agreed, Trust};
 use crate::settings::{RepoSettings, RunSettings};
+use crate::setup::choose::Choice;
 use crate::setup::plan::Refused;
 use crate::ui::{Ui, ask, sanitize};
 
@@ -29,7 +31,14 @@ pub fn trust(args: TrustArgs, ui: &Ui) -> Result<u8> {
         return Ok(0);
     }
     let settings = RunSettings::resolve(&RunArgs::to_prepare(&args.as_prepare()), &context.places, ui)?;
-    let choice = Setting::new(&context, &repo, &settings)?.choose(&settings, &RepoSettings::read(&repo.root, ui)?)?;
+    let setting = Setting::new(&context, &repo, &settings)?;
+    let mut choice = setting.choose(&settings, &RepoSettings::read(&repo.root, ui)?)?;
+    // Images and features ask for things, too. Where they cannot be reached, the file's own list is what there is.
+    if choice.devcontainer.is_some()
+        && let Err(error) = look(&context, &setting, &settings, &mut choice)
+    {
+        ui.detail(&format!("what the image and features ask for is not known: {}", error.message()));
+    }
     let asked = &choice.plan.refused;
     if args.json {
         ui.json(&Document { schema: 1, asked, agreed: trust.all() })?;
@@ -59,4 +68,10 @@ pub fn trust(args: TrustArgs, ui: &Ui) -> Result<u8> {
     }
     ui.say(&format!("{allowed} of {} allowed; `cowbox trust --revoke` takes it back", asked.len()));
     Ok(0)
+}
+
+fn look(context: &Context<'_>, setting: &Setting, settings: &RunSettings, choice: &mut Choice) -> Result<()> {
+    let image = environment::configured_image(settings, choice).map(str::to_owned);
+    let chosen = detect::choose(&settings.engine, image.as_deref(), &context.places, context.ui)?;
+    setting.look(context, chosen.engine.as_ref(), settings, choice)
 }

@@ -53,8 +53,27 @@ impl Client {
         self.capture(args).is_ok()
     }
 
+    /// Makes an image of a container.
+    pub fn commit(&self, container: &str, tag: &str) -> Result<()> {
+        // Nothing in it may wait for us meanwhile.
+        let args = ["commit", "--pause=false", container, tag];
+        match self.capture_slowly(&args) {
+            // Podman 4.3 cannot commit with this variable set and a storage.conf there that leaves the runroot out.
+            Err(e) if e.message().contains("runroot must be set") => {
+                let mut command = self.command();
+                command.env_remove("XDG_CONFIG_HOME");
+                self.finish(command, PATIENCE * 60, &args)
+            }
+            other => other,
+        }
+        .map(drop)
+    }
+
     fn within<S: AsRef<OsStr>>(&self, time: Duration, args: &[S]) -> Result<String> {
-        let mut command = self.command();
+        self.finish(self.command(), time, args)
+    }
+
+    fn finish<S: AsRef<OsStr>>(&self, mut command: Command, time: Duration, args: &[S]) -> Result<String> {
         command.args(args).stdin(Stdio::null());
         let output = capture::run(command, time)
             .map_err(|e| Error::new(format!("cannot run {}: {}", self.program.display(), reason(&e))))?;

@@ -126,13 +126,16 @@ impl Engine for Docker {
             command.arg(format!("--runtime={runtime}"));
         }
         oci::add_policy(&mut command, plan);
-        command.arg("--cap-drop=ALL");
+        oci::add_options(&mut command, plan);
+        if !oci::has_all_capabilities(plan) {
+            command.arg("--cap-drop=ALL");
+        }
         for capability in CONTAINER_CAPABILITIES {
             command.arg(format!("--cap-add={capability}"));
         }
         let user = plan.user.clone().unwrap_or_default();
         let is_root = user == "0" || user.starts_with("0:");
-        if !is_root {
+        if !is_root && oci::forbids_new_privileges(plan) {
             command.arg("--security-opt=no-new-privileges");
         }
         command.arg(format!("--user={user}"));

@@ -90,12 +90,13 @@ pub struct Identity {
 pub struct Images<'a> {
     client: &'a Client,
     cache: PathBuf,
+    index: PathBuf,
     stamp: String,
 }
 
 #[derive(Default, Serialize, Deserialize)]
 struct Memory {
-    /// Changes whenever any image does: then everything by name is asked again.
+    /// Changes whenever any image does: then what podman's own index does not bear out is asked again.
     stamp: String,
     by_name: BTreeMap<String, Image>,
 }
@@ -108,7 +109,7 @@ impl<'a> Images<'a> {
         let stamp = fs::metadata(&index)
             .map(|m| format!("{}:{}:{}.{}:{}", index.display(), m.ino(), m.mtime(), m.mtime_nsec(), m.size()))
             .unwrap_or_default();
-        Self { client, cache: cache.join("images.json"), stamp }
+        Self { client, cache: cache.join("images.json"), index, stamp }
     }
 
     /// Finds an image, pulling it if it is not here.
@@ -199,8 +200,27 @@ impl<'a> Images<'a> {
 
     fn memory(&self) -> Memory {
         let read: Option<Memory> = fs::read(&self.cache).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        read.filter(|m| m.stamp == self.stamp && !m.stamp.is_empty())
-            .unwrap_or_else(|| Memory { stamp: self.stamp.clone(), ..Memory::default() })
+        let mut memory = read.filter(|m| !m.stamp.is_empty() && !self.stamp.is_empty()).unwrap_or_default();
+        if memory.stamp != self.stamp {
+            // Another image may have come or gone; what an id stands for never changes.
+            let ids = self.ids();
+            memory.by_name.retain(|name, image| ids.get(name) == Some(&image.facts.id));
+            memory.stamp = self.stamp.clone();
+        }
+        memory
+    }
+
+    /// What podman's index says is behind each name; nothing where it is not what we know.
+    fn ids(&self) -> BTreeMap<String, String> {
+        #[derive(Deserialize)]
+        struct Indexed {
+            id: String,
+            #[serde(default)]
+            names: Vec<String>,
+        }
+        let text = fs::read(&self.index).unwrap_or_default();
+        let images: Vec<Indexed> = serde_json::from_slice(&text).unwrap_or_default();
+        images.into_iter().flat_map(|image| image.names.into_iter().map(move |name| (name, image.id.clone()))).collect()
     }
 
     fn remember(&self, name: &str, image: &Image) {

@@ -195,10 +195,15 @@ impl Engine for Podman {
             command.args(["--tty", "--detach-keys="]);
         }
         oci::add_policy(&mut command, plan);
-        let dropped: Vec<&str> = ALL_CAPABILITIES.into_iter().filter(|c| !CONTAINER_CAPABILITIES.contains(c)).collect();
-        command.arg(format!("--cap-drop={}", dropped.join(",")));
+        oci::add_options(&mut command, plan);
+        let added = oci::added_capabilities(plan);
+        let kept = |name: &&str| CONTAINER_CAPABILITIES.contains(name) || added.iter().any(|own| own == name);
+        let dropped: Vec<&str> = ALL_CAPABILITIES.into_iter().filter(|name| !kept(name)).collect();
+        if !oci::has_all_capabilities(plan) {
+            command.arg(format!("--cap-drop={}", dropped.join(",")));
+        }
         let who = self.planned_identity(plan);
-        if !self.facts.rootless && who.uid != 0 {
+        if !self.facts.rootless && who.uid != 0 && oci::forbids_new_privileges(plan) {
             command.arg("--security-opt=no-new-privileges");
         }
         command.args(self.user_arguments(who));
@@ -264,7 +269,8 @@ impl Podman {
 /// would cover it.
 fn has_mounts_in_a_stack(plan: &Plan) -> bool {
     let overlays = plan.overlays();
-    let targets = || overlays.iter().map(|o| &o.target).chain(plan.mounts.iter().map(|m| &m.target));
+    let mounts = || plan.mounts.iter().map(|m| &m.target).chain(&plan.tmpfs);
+    let targets = || overlays.iter().map(|o| &o.target).chain(mounts());
     overlays
         .iter()
         .filter(|overlay| overlay.lowers.len() > 1)

@@ -58,6 +58,9 @@ pub struct SetupRecord {
     pub layer: Option<BytePath>,
     /// The layer over the home (native).
     pub home: Option<BytePath>,
+    /// The image that it was made from, as the user knows it.
+    #[serde(default)]
+    pub image: Option<String>,
 }
 
 /// The policy as decided. Variables by name only: values may be secrets.

@@ -1,7 +1,8 @@
 //! Prepared environments on disk, found again by their key.
 //!
-//! `prepared/<key>/` holds `record.json`, `layer/` (what preparing wrote into the repo) and `logs/`. It is made under another name and renamed when it is complete: what is there under
-//! its key is whole. Nothing of it is ever shown writable to a sandbox again.
+//! `prepared/<key>-<number>/` holds `record.json`, `layer/` (what preparing wrote into the repo) and `logs/`. It is
+//! made under another name and renamed when it is complete: what is there is whole. Nothing of it is ever shown
+//! writable to a sandbox again. Prepared once more, it is another one beside it: sessions stand on the old one.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,9 +18,12 @@ use crate::engine::Kind;
 use crate::error::{Error, Result};
 use crate::layer;
 use crate::paths::BytePath;
+use crate::session::SessionId;
 
 /// Number of the record's format.
 const FORMAT: u32 = 1;
+/// How the name of a directory ends that is not complete.
+const UNFINISHED: &str = ".new";
 
 /// What a prepared environment is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -76,6 +80,11 @@ impl Prepared {
         &self.dir
     }
 
+    /// Its own name: a key may have been prepared several times.
+    pub fn id(&self) -> String {
+        self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// When it was last used: `gc` goes by that.
     pub fn last_used(&self) -> SystemTime {
         let used = fs::metadata(self.dir.join("used")).and_then(|meta| meta.modified());
@@ -99,6 +108,8 @@ pub struct Cache {
 #[derive(Debug)]
 pub struct Making {
     _lock: File,
+    /// Its name.
+    pub id: String,
     /// Where it is made.
     pub dir: PathBuf,
     target: PathBuf,
@@ -110,9 +121,39 @@ impl Cache {
         Self { dir: cache.join("prepared") }
     }
 
-    /// The one with this key.
+    /// The one with this name.
     pub fn find(&self, id: &str) -> Option<Prepared> {
         read(&self.dir.join(id)).ok()
+    }
+
+    /// The newest one with this key.
+    pub fn newest(&self, key: &str) -> Option<Prepared> {
+        let found = self.names_of(key).into_iter().filter_map(|name| read(&self.dir.join(name)).ok());
+        found.max_by_key(|prepared| prepared.record.made)
+    }
+
+    /// What is there under a key, whole or not.
+    fn names_of(&self, key: &str) -> Vec<String> {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter(|name| name.strip_prefix(key).is_some_and(|rest| rest.starts_with('-'))).collect()
+    }
+
+    /// What was left by those that failed or were killed, and that nobody is making any more.
+    pub fn unfinished(&self) -> Vec<(File, PathBuf)> {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        let with_lock = |dir: PathBuf| {
+            let name = dir.file_name()?.to_str()?.strip_suffix(UNFINISHED)?.to_owned();
+            let lock = File::open(self.lock_of(name.split('-').next()?)).ok()?;
+            lock.try_lock().ok()?;
+            // Finished in the meantime.
+            dir.is_dir().then_some((lock, dir))
+        };
+        entries.filter_map(with_lock).collect()
+    }
+
+    fn lock_of(&self, key: &str) -> PathBuf {
+        self.dir.join(format!("{key}.lock"))
     }
 
     /// Every one that can be read.
@@ -127,21 +168,25 @@ impl Cache {
         self.all().into_iter().filter(own).max_by_key(|p| p.record.made)
     }
 
-    /// Waits until nobody else makes this one, and reserves the making. `waiting` is called if it takes a while.
-    pub fn reserve(&self, id: &str, waiting: impl FnOnce()) -> Result<Making> {
+    /// Waits until nobody else makes this one, and reserves the making. `waiting` is called if it takes a while,
+    /// `clear` for what was left by one that failed or was killed.
+    pub fn reserve(&self, key: &str, waiting: impl FnOnce(), clear: impl Fn(&Path) -> Result<()>) -> Result<Making> {
         let failed = |e: io::Error| Error::io("write to", &self.dir, e);
         fs::create_dir_all(&self.dir).map_err(failed)?;
-        let path = self.dir.join(format!("{id}.lock"));
+        let path = self.lock_of(key);
         let lock = File::options().create(true).write(true).truncate(false).open(&path).map_err(failed)?;
         if lock.try_lock().is_err() {
             waiting();
             lock.lock().map_err(failed)?;
         }
-        let dir = self.dir.join(format!("{id}.new"));
-        // Left by one that was killed.
-        layer::remove::tree(&dir).map_err(failed)?;
+        for left in self.names_of(key).iter().filter(|name| name.ends_with(UNFINISHED)) {
+            clear(&self.dir.join(left))?;
+        }
+        let unique = SessionId::new().as_str().to_lowercase();
+        let id = format!("{key}-{}", &unique[unique.len() - 12..]);
+        let dir = self.dir.join(format!("{id}{UNFINISHED}"));
         fs::create_dir_all(dir.join("logs")).map_err(failed)?;
-        Ok(Making { _lock: lock, dir, target: self.dir.join(id) })
+        Ok(Making { _lock: lock, dir, target: self.dir.join(&id), id })
     }
 
     /// Removes one, whatever ids its files have.
@@ -160,7 +205,6 @@ impl Making {
         fs::write(self.dir.join("record.json"), text).map_err(failed)?;
         // Markers must not be on the disk before what they stand for.
         rustix::fs::syncfs(File::open(&self.dir).map_err(failed)?).map_err(|e| failed(e.into()))?;
-        layer::remove::tree(&self.target).map_err(failed)?;
         fs::rename(&self.dir, &self.target).map_err(failed)?;
         let prepared = Prepared { dir: self.target, record };
         prepared.touch();
@@ -202,10 +246,14 @@ pub fn per_start(steps: &[Step]) -> impl Iterator<Item = &Step> {
 mod tests {
     use super::*;
 
+    fn clear(dir: &Path) -> Result<()> {
+        layer::remove::tree(dir).map_err(|e| Error::io("remove", dir, e))
+    }
+
     fn make(cache: &Cache, name: &str) -> Prepared {
         let mut key = Key::new();
         key.add("name", name.as_bytes());
-        let making = cache.reserve(&key.id(), || {}).unwrap();
+        let making = cache.reserve(&key.id(), || {}, clear).unwrap();
         fs::create_dir(making.dir.join("layer")).unwrap();
         making.finish(record(key, Path::new("/repo"), Kind::Native, None)).unwrap()
     }
@@ -215,28 +263,44 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::new(dir.path());
         let made = make(&cache, "a");
-        assert!(cache.find(&made.record.key.id()).is_some_and(|p| p.layer().is_some()));
+        assert!(cache.newest(&made.record.key.id()).is_some_and(|p| p.layer().is_some()));
         // Cut off in the middle: neither found nor in the way.
         let mut key = Key::new();
         key.add("name", b"b");
-        let half = cache.reserve(&key.id(), || {}).unwrap();
+        let half = cache.reserve(&key.id(), || {}, clear).unwrap();
         fs::write(half.dir.join("record.json"), "{}").unwrap();
+        assert!(cache.unfinished().is_empty(), "somebody is making it");
+        let dir = half.dir.clone();
         drop(half);
-        assert!(cache.find(&key.id()).is_none());
+        assert!(cache.newest(&key.id()).is_none());
         assert_eq!(cache.all().len(), 1);
-        assert!(cache.find(&make(&cache, "b").record.key.id()).is_some());
+        assert_eq!(cache.unfinished()[0].1, dir);
+        assert!(cache.newest(&make(&cache, "b").record.key.id()).is_some());
+        assert!(!dir.exists());
         cache.remove(&made).unwrap();
-        assert!(cache.find(&made.record.key.id()).is_none());
+        assert!(cache.newest(&made.record.key.id()).is_none());
+    }
+
+    #[test]
+    fn made_again_it_lies_beside_the_old_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::new(dir.path());
+        let old = make(&cache, "a");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let new = make(&cache, "a");
+        assert_eq!(cache.newest(&old.record.key.id()).unwrap().id(), new.id());
+        assert_eq!(cache.find(&old.id()).unwrap().id(), old.id());
     }
 
     #[test]
     fn a_second_maker_waits_for_the_first() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::new(dir.path());
-        let first = cache.reserve("k", || unreachable!()).unwrap();
+        let first = cache.reserve("k", || unreachable!(), clear).unwrap();
         let waited = std::sync::atomic::AtomicBool::new(false);
+        let waiting = || waited.store(true, std::sync::atomic::Ordering::SeqCst);
         std::thread::scope(|scope| {
-            let second = scope.spawn(|| cache.reserve("k", || waited.store(true, std::sync::atomic::Ordering::SeqCst)));
+            let second = scope.spawn(|| cache.reserve("k", waiting, clear));
             while !waited.load(std::sync::atomic::Ordering::SeqCst) {
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }

@@ -164,13 +164,16 @@ impl Choice {
     fn add_compose(&mut self, named: &devcontainer::Compose, host: &Host<'_>) -> Result<()> {
         let config_file = self.plan.config_file.clone().unwrap_or_default();
         let workspace = self.project();
+        // No more of the host than a devcontainer's own file may know.
+        let harmless = host.env.iter().filter(|(name, _)| devcontainer::is_harmless(name));
+        let variables = harmless.map(|(name, value)| (name.clone(), value.clone())).collect();
         let request = compose::Request {
             config_file: &config_file,
             workspace: &workspace,
             files: &named.files,
             service: &named.service,
             run_services: named.run_services.as_deref().unwrap_or_default(),
-            variables: host.env,
+            variables: &variables,
         };
         let asked = |consent: &str| {
             let refused = super::plan::Refused { key: String::new(), reason: String::new(), consent: consent.into() };

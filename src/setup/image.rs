@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::build::{self, Builder};
+use super::built::Built;
 use super::choose::Choice;
 use super::devcontainer::{self, Host, Origin, Part};
 use super::features::fetch::HostFetch;
 use super::features::{self, ContextSource, Users};
 use super::files::RepoFiles;
 use super::images;
-use super::plan::{BuildRequest, ImageRequest};
+use super::plan::{BuildRequest, ContainerOptions, Ignored, ImageRequest};
 use crate::engine::image::{ImageFacts, pull};
 use crate::engine::{Engine, client::Client};
 use crate::error::{Error, Result, show};
@@ -54,9 +55,32 @@ impl Finder<'_> {
     /// Finds the image of a choice; what image and features say completes its plan.
     pub fn find(&self, choice: &mut Choice, host: &Host<'_>) -> Result<Found> {
         let base = self.base(choice)?;
-        let label = base.facts.devcontainer.as_deref().filter(|_| choice.devcontainer.is_some());
-        let label = label.map(devcontainer::parse_label).unwrap_or_default();
         let resolved = self.features(choice)?;
+        self.complete(choice, &base.facts, resolved, host)?;
+        if choice.plan.features.is_empty() { Ok(base) } else { self.with_features(&base, choice) }
+    }
+
+    /// Completes the plan by what is known without pulling or building anything.
+    pub fn look(&self, choice: &mut Choice, host: &Host<'_>) -> Result<()> {
+        let name = match (&self.settings.image, &choice.plan.image) {
+            (Some(name), _) | (None, ImageRequest::Named(name)) => Some(name.clone()),
+            (None, ImageRequest::Build(request)) => Some(self.tag_of(self.files, request)?),
+            (None, ImageRequest::Default) => None,
+        };
+        let facts = name.map(|name| self.engine.image_facts(&name)).transpose()?.flatten();
+        let resolved = self.features(choice)?;
+        self.complete(choice, &facts.unwrap_or_default(), resolved, host)
+    }
+
+    fn complete(
+        &self,
+        choice: &mut Choice,
+        image: &ImageFacts,
+        resolved: features::Resolved,
+        host: &Host<'_>,
+    ) -> Result<()> {
+        let label = image.devcontainer.as_deref().filter(|_| choice.devcontainer.is_some());
+        let label = label.map(devcontainer::parse_label).unwrap_or_default();
         let of_features = resolved.features.iter().map(|feature| Part {
             origin: Origin::Feature(feature.install.id.clone()),
             metadata: feature.metadata.contribution(&feature.install.id).into(),
@@ -66,8 +90,9 @@ impl Finder<'_> {
         choice.plan.notices.extend(label.notice);
         choice.plan.notices.extend(resolved.notices);
         choice.plan.inputs.extend(resolved.inputs);
+        choice.plan.ignored.extend(not_started(&choice.plan.container));
         choice.plan.features = resolved.features.into_iter().map(|feature| feature.install).collect();
-        if choice.plan.features.is_empty() { Ok(base) } else { self.with_features(&base, choice) }
+        Ok(())
     }
 
     fn base(&self, choice: &mut Choice) -> Result<Found> {
@@ -97,6 +122,12 @@ impl Finder<'_> {
         Ok(Found { name: name.to_owned(), facts })
     }
 
+    /// One that was built, now or before.
+    fn made(&self, name: &str) -> Result<Found> {
+        Built::note(self.cache, self.engine.record().kind, name)?;
+        self.here(name)
+    }
+
     /// One of ours, for what the repo needs.
     fn ours(&self, choice: &mut Choice) -> Result<Found> {
         let ca = certificates::additions();
@@ -120,7 +151,7 @@ impl Finder<'_> {
             let log = self.log("images")?;
             self.builder(&log).request(self.files, request, &tag, &mut Lines::new(self.ui)?)?;
         }
-        self.here(&tag)
+        self.made(&tag)
     }
 
     /// A file that the user named; its directory is the context.
@@ -135,7 +166,7 @@ impl Finder<'_> {
             let log = self.log("images")?;
             self.builder(&log).request(&files, &request, &tag, &mut Lines::new(self.ui)?)?;
         }
-        self.here(&tag)
+        self.made(&tag)
     }
 
     /// A name by what decides the build, as far as that can be told without reading the whole context.
@@ -203,7 +234,7 @@ impl Finder<'_> {
             let log = self.log("images")?;
             self.builder(&log).context(self.files, &context, &tag, &mut Lines::new(self.ui)?)?;
         }
-        self.here(&tag)
+        self.made(&tag)
     }
 
     fn builder<'b>(&'b self, log: &'b Path) -> Builder<'b> {
@@ -223,6 +254,17 @@ impl Finder<'_> {
         let _ = fs::remove_file(&path);
         Ok(path)
     }
+}
+
+/// What an image or a feature would have running in the background.
+fn not_started(container: &ContainerOptions) -> Vec<Ignored> {
+    let ignored = |key: &str, what: &str| Ignored {
+        key: key.to_owned(),
+        reason: format!("{what} is not started: `postStartCommand` could do that"),
+    };
+    let command = container.image_command.then(|| ignored("overrideCommand", "the image's own command"));
+    let of_features = |script: &String| ignored("entrypoint", &crate::ui::sanitize::text(script));
+    command.into_iter().chain(container.entrypoints.iter().map(of_features)).collect()
 }
 
 /// Sources of COPY and ADD that stand there as plain names: those that are files are part of the tag.

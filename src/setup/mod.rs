@@ -4,6 +4,7 @@
 //! carried out once; what it left is an image and a layer, found again by a key (`cache`).
 
 pub mod build;
+pub mod built;
 pub mod cache;
 pub mod choose;
 pub mod compose;
@@ -12,6 +13,7 @@ pub mod detect;
 pub mod devcontainer;
 pub mod features;
 pub mod files;
+pub mod furnish;
 pub mod image;
 pub mod images;
 pub mod key;

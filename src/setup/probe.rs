@@ -38,7 +38,7 @@ pub fn ask(
     // The shell of the user: what the container says, then what its passwd says.
     let script = format!(
         "s=${{SHELL:-$(while IFS=: read -r n _ i _ _ _ s; do [ \"$i\" = \"$(id -u)\" ] && echo \"$s\" && break; done </etc/passwd)}}; \
-         [ -x \"$s\" ] || s=/bin/sh; exec \"$s\" {flags} 'printf %s {MARK}; cat /proc/self/environ; printf %s {MARK}'"
+         [ -x \"$s\" ] || s=/bin/sh; exec \"$s\" {flags} 'printf %s {MARK}; cat /proc/self/environ; printf %s {MARK}' 2>/dev/null"
     );
     let command: Vec<OsString> = ["/bin/sh", "-c", &script].map(Into::into).to_vec();
     let log = logs.join("environment.log");

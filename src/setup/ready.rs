@@ -1,5 +1,6 @@
 //! From a plan to an environment that is ready: found in the cache, or made.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -12,11 +13,13 @@ use super::image::Found;
 use super::key::Key;
 use super::make::{Maker, millis_since};
 use super::packages::Packages;
-use super::plan::{EnvProbe, SetupPlan, Step};
-use super::room::Room;
-use super::{layer, probe};
+use super::plan::{EnvProbe, SetupPlan, Source, Step};
+use super::room::{self, Room};
+use super::{furnish, layer, probe};
+use crate::engine::image::ImageFacts;
 use crate::engine::{Engine, Kind as EngineKind, native};
 use crate::error::{Error, Kind, Result, show};
+use crate::layer::access;
 use crate::plan::Plan;
 use crate::policy::environment::Environment;
 use crate::ui::{Ui, sanitize};
@@ -54,7 +57,8 @@ impl Preparer<'_> {
 
     /// Whether there is anything to do before the command.
     pub fn is_needed(&self) -> bool {
-        !self.once().is_empty() || (self.setup().user_env_probe != EnvProbe::None && self.image.is_some())
+        let of_image = self.setup().user_env_probe != EnvProbe::None || self.plan.account.is_some();
+        !self.once().is_empty() || (of_image && self.image.is_some())
     }
 
     /// What the result depends on.
@@ -69,6 +73,8 @@ impl Preparer<'_> {
             None => key.add("the system", &fs::read("/etc/os-release").unwrap_or_default()),
         }
         key.add("the user", self.plan.user.as_deref().unwrap_or_default().as_bytes());
+        key.add("the account", self.plan.account.as_deref().unwrap_or_default().as_bytes());
+        key.add("the container's options", format!("{:?} {:?}", setup.container, setup.mounts).as_bytes());
         key.add("the place of the repository", self.plan.workspace.as_os_str().as_encoded_bytes());
         key.add("the network", format!("{:?}", self.plan.network).as_bytes());
         key.add("the steps", &json(serde_json::to_value(self.once()).unwrap_or_default()));
@@ -83,7 +89,7 @@ impl Preparer<'_> {
     /// The one that is there, if it is still good; else why it is not.
     pub fn find(&self, key: &Key) -> Result<Prepared, Option<String>> {
         let cache = Cache::new(self.cache);
-        let Some(found) = cache.find(&key.id()) else {
+        let Some(found) = cache.newest(&key.id()) else {
             let before = cache.latest_of(self.files.root(), self.engine.record().kind);
             return Err(before.map(|before| key.changed_since(&before.record.key).join(", ")));
         };
@@ -122,7 +128,7 @@ impl Preparer<'_> {
         }
         let cache = Cache::new(self.cache);
         let waiting = || self.ui.say("another cowbox is preparing the same; waiting for it");
-        let making = cache.reserve(&key.id(), waiting)?;
+        let making = cache.reserve(&key.id(), waiting, |dir| self.clear(dir))?;
         match self.find(&key) {
             // Somebody else has just made it.
             Ok(found) if !self.rebuild => Ok(Some(found)),
@@ -130,7 +136,44 @@ impl Preparer<'_> {
         }
     }
 
+    /// Removes one that was not finished.
+    fn clear(&self, dir: &Path) -> Result<()> {
+        if let Some(record) = room::left_in(dir) {
+            self.engine.sweep(&record)?;
+        }
+        native::remove_home_layer(dir).map_err(|e| Error::io("remove the home layer of", dir, e))?;
+        self.clear_part(dir, dir)
+    }
+
+    /// Removes what steps have left, whoever owns it.
+    fn clear_part(&self, dir: &Path, part: &Path) -> Result<()> {
+        match crate::layer::remove::tree(part) {
+            Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
+                self.engine.reclaim(dir)?;
+                access::in_child(|| crate::layer::remove::tree(part))
+            }
+            other => other.map_err(|e| Error::io("remove", part, e)),
+        }
+    }
+
+    /// Makes it. What has failed leaves its logs and nothing else.
     fn make(&self, making: Making, key: Key) -> Result<Prepared> {
+        let dir = making.dir.clone();
+        let made = self.try_to_make(making, key);
+        if made.is_err() {
+            let parts = ["upper", "work", "links", "hooks", "layer", "home"].map(|part| dir.join(part));
+            for part in parts.iter().filter(|part| part.symlink_metadata().is_ok()) {
+                if let Err(error) = self.clear_part(&dir, part) {
+                    self.ui.detail(error.message());
+                }
+            }
+            // Of the next one, or of `gc`: the failure itself is what counts.
+            let _ = native::remove_home_layer(&dir);
+        }
+        made
+    }
+
+    fn try_to_make(&self, making: Making, key: Key) -> Result<Prepared> {
         let started = Instant::now();
         let native = self.engine.record().kind == EngineKind::Native;
         let logs = making.dir.join("logs");
@@ -141,16 +184,13 @@ impl Preparer<'_> {
         packages.add_to(&mut env);
         let mut room = Room::open(self.engine, plan.clone(), &logs.join("engine.log"))
             .map_err(|e| e.with_kind(Kind::NotStarted))?;
-        let maker = Maker {
-            ui: self.ui,
-            user: plan.user.as_deref().filter(|_| !native),
-            env: &env,
-            mount: &plan.workspace,
-            folder: &plan.workdir,
-            logs: &logs,
-        };
-        let tag = (!native).then(|| format!("localhost/cowbox/prepared:{}", key.id()));
-        let made = self.carry_out(&maker, &mut room, &packages, tag.as_deref());
+        let tag = (!native).then(|| format!("localhost/cowbox/prepared:{}", making.id));
+        let made = self.furnish(&plan, &mut env, &mut room, &logs).and_then(|home| {
+            let mut variables =
+                self.carry_out(&self.maker(&plan, &env, &logs), &mut room, &packages, tag.as_deref())?;
+            variables.extend(home.map(|home| ("HOME".to_owned(), home)));
+            Ok(variables)
+        });
         room.close();
         let variables = made?;
         let mut record = cache::record(key, self.files.root(), self.engine.record().kind, tag);
@@ -162,6 +202,31 @@ impl Preparer<'_> {
         Ok(prepared)
     }
 
+    fn maker<'m>(&'m self, plan: &'m Plan, env: &'m Environment, logs: &'m Path) -> Maker<'m> {
+        let native = self.engine.record().kind == EngineKind::Native;
+        Maker {
+            ui: self.ui,
+            user: self.plan.user.as_deref().filter(|_| !native),
+            env,
+            mount: &plan.workspace,
+            folder: &plan.workdir,
+            logs,
+        }
+    }
+
+    /// What must be there before the first step; the home that the caller gets, where that is another user's.
+    fn furnish(&self, plan: &Plan, env: &mut Environment, room: &mut Room<'_>, logs: &Path) -> Result<Option<String>> {
+        if self.image.is_none() {
+            return Ok(None);
+        }
+        let maker = self.maker(plan, env, logs);
+        furnish::places(&maker, room, self.setup())?;
+        let Some(name) = &plan.account else { return Ok(None) };
+        let home = furnish::adopt(&maker, room, name)?.to_string_lossy().into_owned();
+        env.set("HOME", &home);
+        Ok(Some(home))
+    }
+
     /// The sandbox that the steps run in.
     fn sandbox(&self, dir: &Path, packages: &Packages) -> Plan {
         let mut plan = self.plan.clone();
@@ -169,9 +234,17 @@ impl Preparer<'_> {
         // Complete before it counts, and synced then.
         plan.ephemeral = true;
         plan.image = self.image.map(|image| image.name.clone());
+        if self.engine.record().kind == EngineKind::Docker && self.setup().source == Some(Source::Devcontainer) {
+            // Root can do nothing in a container that was not started as root. Steps have a user of their own.
+            plan.user = Some("0:0".to_owned());
+        }
         // What goes in here ends up in the image.
         plan.env = Environment::default();
-        self.setup().env.iter().for_each(|(name, value)| plan.env.set(name, value));
+        // What is there cannot be taken from a step again.
+        let unset = |name: &String| self.setup().remote_env.get(name) == Some(&None);
+        for (name, value) in self.setup().env.iter().filter(|(name, _)| !unset(name)) {
+            plan.env.set(name, value);
+        }
         if let Some(home) = self.plan.env.get("HOME") {
             plan.env.set("HOME", home);
         }
@@ -196,13 +269,7 @@ impl Preparer<'_> {
 
     /// `remoteEnv`, with what the container's own variables say put in.
     pub fn remote_env(&self, plan: &Plan) -> Vec<(String, Option<String>)> {
-        let of_image = self.image.iter().flat_map(|image| &image.facts.env).filter_map(|pair| pair.split_once('='));
-        let mut known: std::collections::BTreeMap<String, String> =
-            of_image.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let text = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
-        known.extend(plan.env.iter().map(|(name, value)| (text(name), text(value))));
-        let done = |value: &String| substitute_container_env(value, &known);
-        self.setup().remote_env.iter().map(|(name, value)| (name.clone(), value.as_ref().map(done))).collect()
+        remote_env(self.setup(), self.image.map(|image| &image.facts), plan)
     }
 
     /// Steps, then what the user's shell says, then the image.
@@ -212,13 +279,24 @@ impl Preparer<'_> {
         room: &mut Room<'_>,
         packages: &Packages,
         tag: Option<&str>,
-    ) -> Result<std::collections::BTreeMap<String, String>> {
+    ) -> Result<BTreeMap<String, String>> {
         packages.restore(maker, room)?;
-        maker.run(room, &self.once())?;
-        let mut variables = std::collections::BTreeMap::new();
+        let steps = self.once();
+        let mut answers = true;
+        if !steps.is_empty() {
+            let found = self.of_shell(maker, room)?;
+            answers = found.is_some();
+            let mut env = maker.env.clone();
+            for (name, value) in found.into_iter().flatten().filter(|(name, _)| maker.env.get(name).is_none()) {
+                env.set(name, value);
+            }
+            Maker { env: &env, ..*maker }.run(room, &steps)?;
+        }
+        let mut variables = BTreeMap::new();
         if self.image.is_some() {
-            let kind = self.setup().user_env_probe;
-            match probe::ask(room, kind, maker.user, maker.env, maker.folder, maker.logs)? {
+            // The steps may have changed what it says. One that hangs is not asked again.
+            let found = if answers { self.of_shell(maker, room)? } else { None };
+            match found {
                 Some(found) => {
                     // What was only for the setup must not come back with the command.
                     let own: Vec<String> = self.env.names();
@@ -230,11 +308,15 @@ impl Preparer<'_> {
         }
         packages.save(maker, room)?;
         if let (Some(tag), Some(client), Some(container)) = (tag, self.engine.client(), room.container()) {
-            client
-                .capture_slowly(&["commit", "--pause=false", container, tag])
-                .map_err(|e| e.context("cannot keep what was prepared as an image"))?;
+            client.commit(container, tag).map_err(|e| e.context("cannot keep what was prepared as an image"))?;
         }
         Ok(variables)
+    }
+
+    /// What a shell of the user's sets; `None` if it does not answer.
+    fn of_shell(&self, maker: &Maker<'_>, room: &mut Room<'_>) -> Result<Option<BTreeMap<String, String>>> {
+        let kind = if self.image.is_some() { self.setup().user_env_probe } else { EnvProbe::None };
+        probe::ask(room, kind, maker.user, maker.env, maker.folder, maker.logs)
     }
 
     /// What the steps left on disk, put where it belongs.
@@ -249,7 +331,8 @@ impl Preparer<'_> {
             let path = dir.join(part);
             crate::layer::remove::tree(&path).map_err(|e| Error::io("remove", &path, e))?;
         }
-        record.covers = layer::finish(&layer, self.files.root())?;
+        record.covers = layer::finish(&layer, self.files.root())
+            .or_else(|_| layer::finish_closed(&layer, self.files.root(), &dir.join("covers.json")))?;
         if let Some(home) = native::home_layer(dir).filter(|_| self.engine.record().kind == EngineKind::Native) {
             record.home = Some(self.keep_home(&home, dir)?.as_path().into());
         }
@@ -284,4 +367,16 @@ impl Preparer<'_> {
         let took = super::progress::short(std::time::Duration::from_millis(prepared.record.took));
         self.ui.say(&format!("prepared in {took}; the next start is as fast as without"));
     }
+}
+
+/// `remoteEnv` of a plan in a container of this image.
+pub fn remote_env(setup: &SetupPlan, image: Option<&ImageFacts>, plan: &Plan) -> Vec<(String, Option<String>)> {
+    let of_image = image.iter().flat_map(|image| &image.env).filter_map(|pair| pair.split_once('='));
+    let mut known: BTreeMap<String, String> =
+        of_image.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let text = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
+    known.extend(plan.env.iter().map(|(name, value)| (text(name), text(value))));
+    known.extend(setup.env.clone());
+    let done = |value: &String| substitute_container_env(value, &known);
+    setup.remote_env.iter().map(|(name, value)| (name.clone(), value.as_ref().map(done))).collect()
 }

@@ -27,6 +27,10 @@ use crate::sys::signal::Signals;
 const TICK: Duration = Duration::from_millis(100);
 /// What is kept of the end of a step's output, for the screen.
 const TAIL: usize = 8 << 10;
+/// The most that a pipe of ours holds.
+const PIPE: u64 = 64 << 10;
+/// The sandbox of steps, while it is there.
+const NOTE: &str = "room.json";
 
 /// The sandbox.
 pub struct Room<'a> {
@@ -34,6 +38,7 @@ pub struct Room<'a> {
     record: Record,
     sandbox: Box<dyn Sandbox>,
     signals: Signals,
+    dir: PathBuf,
 }
 
 /// One command to run in it.
@@ -95,12 +100,7 @@ impl<'a> Room<'a> {
         plan.terminal = false;
         plan.log = (!native).then(|| log.to_path_buf());
         let signals = supervise::watch()?;
-        let mut init = None;
-        let sandbox = engine.start(&plan, &container, &mut |process| {
-            init = process;
-            Ok(())
-        })?;
-        let record = Record {
+        let mut record = Record {
             format: FORMAT,
             id,
             name: "setup".into(),
@@ -119,7 +119,7 @@ impl<'a> Room<'a> {
             incarnation: Some(Incarnation {
                 container: (!native).then(|| container.clone()),
                 runner: ProcessId::current(),
-                init,
+                init: None,
                 started: now(),
                 stamp: None,
                 head: None,
@@ -128,9 +128,25 @@ impl<'a> Room<'a> {
             }),
             history: Vec::new(),
         };
-        let room = Self { engine, record, sandbox, signals };
-        room.wait_until_ready(&container, log)?;
-        Ok(room)
+        // Killed from now on, somebody else has to clear it away.
+        note(&plan.session_dir, &record)?;
+        let sandbox = engine.start(&plan, &container, &mut |process| {
+            if let Some(incarnation) = &mut record.incarnation {
+                incarnation.init = process;
+            }
+            note(&plan.session_dir, &record)
+        })?;
+        let room = Self { engine, record, sandbox, signals, dir: plan.session_dir };
+        match room.wait_until_ready(&container, log) {
+            Ok(()) => Ok(room),
+            Err(error) => {
+                // The client has ended already: what it left is the engine's to remove.
+                let record = room.record.clone();
+                room.close();
+                let _ = engine.sweep(&record);
+                Err(error)
+            }
+        }
     }
 
     fn wait_until_ready(&self, container: &str, log: &Path) -> Result<()> {
@@ -261,6 +277,11 @@ impl<'a> Room<'a> {
     /// Ends the sandbox and everything in it.
     pub fn close(mut self) {
         self.sandbox.kill();
+        self.await_end();
+        let _ = std::fs::remove_file(self.dir.join(NOTE));
+    }
+
+    fn await_end(&mut self) {
         for _ in 0..100 {
             match waitpid(Some(self.sandbox.pid()), WaitOptions::NOHANG) {
                 Ok(None) => std::thread::sleep(Duration::from_millis(20)),
@@ -272,6 +293,18 @@ impl<'a> Room<'a> {
             }
         }
     }
+}
+
+/// Writes down which sandbox belongs to the directory of what is being made.
+fn note(dir: &Path, record: &Record) -> Result<()> {
+    let path = dir.join(NOTE);
+    let text = serde_json::to_vec(record).map_err(|e| Error::new(format!("cannot write JSON: {e}")))?;
+    std::fs::write(&path, text).map_err(|e| Error::io("write", &path, e))
+}
+
+/// The sandbox that somebody who was killed left there.
+pub fn left_in(dir: &Path) -> Option<Record> {
+    serde_json::from_slice(&std::fs::read(dir.join(NOTE)).ok()?).ok()
 }
 
 impl Running {
@@ -305,7 +338,9 @@ impl Running {
             if let Some(fd) = &self.output {
                 let _ = rustix::io::ioctl_fionbio(fd, true);
                 let mut rest = Vec::new();
-                let _ = File::from(fd.try_clone().map_err(|e| Error::new(reason(&e)))?).read_to_end(&mut rest);
+                let pipe = File::from(fd.try_clone().map_err(|e| Error::new(reason(&e)))?);
+                // No more than a pipe holds: that process may write for ever, too.
+                let _ = pipe.take(PIPE).read_to_end(&mut rest);
                 self.log.write_all(&rest).map_err(|e| Error::new(format!("cannot write a log: {}", reason(&e))))?;
                 self.tail.extend_from_slice(&rest);
                 watcher.output(number, &rest);

@@ -33,7 +33,7 @@ pub fn command_or_shell(command: &[OsString]) -> Vec<OsString> {
 /// Refuses paths inside that an engine's arguments cannot carry.
 pub fn check_targets(plan: &Plan) -> Result<()> {
     let overlays = plan.overlays();
-    let targets = overlays.iter().map(|o| &o.target).chain(plan.mounts.iter().map(|m| &m.target));
+    let targets = overlays.iter().map(|o| &o.target).chain(plan.mounts.iter().map(|m| &m.target)).chain(&plan.tmpfs);
     for target in targets {
         if !is_plain(target.as_os_str()) {
             return Err(Error::new(format!(
@@ -86,6 +86,45 @@ pub fn add_policy(command: &mut Command, plan: &Plan) {
     if let Some(pids) = plan.limits.pids {
         command.arg(format!("--pids-limit={pids}"));
     }
+}
+
+/// What a devcontainer wants of its container: harmless, or with the user's consent.
+pub fn add_options(command: &mut Command, plan: &Plan) {
+    let options = &plan.container;
+    for target in &plan.tmpfs {
+        command.arg(format!("--mount=type=tmpfs,dst={}", target.display()));
+    }
+    if options.privileged {
+        command.arg("--privileged");
+    }
+    for capability in added_capabilities(plan) {
+        command.arg(format!("--cap-add={capability}"));
+    }
+    for option in &options.security_opt {
+        command.arg(format!("--security-opt={option}"));
+    }
+    // The helper is an init already.
+    command.args(options.run_args.iter().filter(|word| *word != "--init"));
+}
+
+/// Capabilities beyond those that every container has, spelled in one way.
+pub fn added_capabilities(plan: &Plan) -> Vec<String> {
+    let spelled = |name: &String| name.to_ascii_uppercase().trim_start_matches("CAP_").to_owned();
+    let mut all: Vec<String> = plan.container.cap_add.iter().map(spelled).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Whether the user gave every capability away: then none is dropped.
+pub fn has_all_capabilities(plan: &Plan) -> bool {
+    plan.container.privileged || added_capabilities(plan).iter().any(|name| name == "ALL")
+}
+
+/// Whether a command that is not root must not become it.
+pub fn forbids_new_privileges(plan: &Plan) -> bool {
+    let decided = plan.container.security_opt.iter().any(|option| option.starts_with("no-new-privileges"));
+    !plan.container.privileged && !decided
 }
 
 /// The helper's arguments. It enters the directory itself: engines would create a missing one.

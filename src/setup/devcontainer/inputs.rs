@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::paths;
 use crate::setup::files::RepoFiles;
-use crate::setup::plan::{Step, StepCommand, Workspace};
+use crate::setup::plan::{StepCommand, Workspace};
 
 /// Every word costs a question to the file system.
 const MOST_WORDS: usize = 4096;
@@ -13,10 +13,14 @@ const MOST_WORDS: usize = 4096;
 const DEEPEST: usize = 3;
 
 /// Regular files of the repo that are a word of a command.
-pub(super) fn named(files: &RepoFiles, steps: &[Step], workspace: &Workspace) -> BTreeSet<PathBuf> {
+pub(super) fn named<'a>(
+    files: &RepoFiles,
+    commands: impl IntoIterator<Item = &'a StepCommand>,
+    workspace: &Workspace,
+) -> BTreeSet<PathBuf> {
     let mut words = BTreeSet::new();
-    for step in steps {
-        match &step.command {
+    for command in commands {
+        match command {
             StepCommand::Shell(text) => split(text, DEEPEST, &mut words),
             StepCommand::Argv(argv) => argv.iter().for_each(|word| {
                 words.insert(word.clone());
@@ -78,21 +82,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::setup::plan::Hook;
-
-    fn step(command: StepCommand) -> Step {
-        Step {
-            hook: Hook::PostCreateCommand,
-            origin: String::new(),
-            parallel_group: None,
-            command,
-            name: None,
-            fallbacks: Vec::new(),
-            env: Default::default(),
-            dir: None,
-            needs: None,
-        }
-    }
 
     fn found(command: StepCommand, folder: &str) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
@@ -102,7 +91,7 @@ mod tests {
         }
         let files = RepoFiles::open(dir.path()).unwrap();
         let workspace = Workspace { mount: "/w".into(), folder: folder.into() };
-        let found = named(&files, &[step(command)], &workspace);
+        let found = named(&files, &[command], &workspace);
         found.into_iter().map(|path| path.to_string_lossy().into_owned()).collect()
     }
 

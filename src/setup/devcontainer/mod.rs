@@ -35,4 +35,4 @@ pub use hooks::Commands;
 pub use label::{LABEL, Label, Origin, Part, parse_label};
 pub use ledger::Host;
 pub use plan::{Planned, plan};
-pub use substitute::substitute_container_env;
+pub use substitute::{is_harmless, substitute_container_env};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::config::{Compose, Config};
 use super::discover::project;
@@ -15,8 +16,8 @@ use super::layers::Layers;
 use super::ledger::{CONFIG, Host, Ledger};
 use super::substitute::Values;
 use super::{image, inputs, mounts, paths, run_args, workspace};
-use crate::error::{Result, show};
-use crate::setup::plan::{EnvProbe, SetupPlan, Source, StepCommand};
+use crate::error::{Error, Result, show};
+use crate::setup::plan::{EnvProbe, SetupPlan, Source, StepCommand, Workspace};
 use crate::ui::sanitize;
 
 /// A plan, with what others need to complete it.
@@ -84,10 +85,11 @@ fn decide(config: &Config, parts: &[Part], host: &Host<'_>) -> Result<Planned> {
     }
 
     plan.steps = hooks::steps(&layers.hooks(), &values)?;
-    let initialize = initialize(config, &values, &mut ledger)?;
+    let initialize = initialize(config, host, &values, &mut ledger)?;
     layers.explain(host, &mut ledger);
 
-    plan.inputs = collect(config, image_inputs, inputs::named(host.files, &plan.steps, &workspace));
+    let commands = plan.steps.iter().map(|step| &step.command);
+    plan.inputs = collect(config, image_inputs, inputs::named(host.files, commands, &workspace));
     plan.workspace = Some(workspace);
     let mut planned = Planned {
         initialize,
@@ -122,14 +124,39 @@ fn values<'a>(config: &Config, host: &'a Host<'_>) -> Values<'a> {
 }
 
 /// Commands for the host are never steps.
-fn initialize(config: &Config, values: &Values<'_>, ledger: &mut Ledger<'_>) -> Result<Vec<StepCommand>> {
+fn initialize(
+    config: &Config,
+    host: &Host<'_>,
+    values: &Values<'_>,
+    ledger: &mut Ledger<'_>,
+) -> Result<Vec<StepCommand>> {
     let commands = config.initialize.each();
-    let asked = config.initialize.shown(values)?;
+    let mut asked = config.initialize.shown(values)?;
+    // A yes is for the scripts of the repo as they are, not for what they may become.
+    let scripts = scripts(config, host, values)?;
+    if !scripts.is_empty() {
+        asked = serde_json::json!({ "command": asked, "files": scripts });
+    }
     if commands.is_empty() || !ledger.ask(CONFIG, "initializeCommand", "runs on the host, outside the sandbox", &asked)
     {
         return Ok(Vec::new());
     }
     commands.into_iter().map(|(_, command)| hooks::substituted(command, values)).collect()
+}
+
+/// Files of the repo that `initializeCommand` names, with their hashes.
+fn scripts(config: &Config, host: &Host<'_>, values: &Values<'_>) -> Result<BTreeMap<String, String>> {
+    let root = host.files.root();
+    let here = Workspace { mount: root.to_path_buf(), folder: paths::below(root, &project(&config.path)) };
+    let commands = config.initialize.each();
+    let commands: Vec<StepCommand> =
+        commands.into_iter().map(|(_, command)| hooks::substituted(command, values)).collect::<Result<_>>()?;
+    let hashed = |path: PathBuf| -> Result<(String, String)> {
+        let content = host.files.read(&path).map_err(|e| Error::io("read", &path, e))?.unwrap_or_default();
+        let hash: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok((crate::paths::text(&path), format!("sha256:{hash}")))
+    };
+    inputs::named(host.files, &commands, &here).into_iter().map(hashed).collect()
 }
 
 fn compose(raw: &Compose, values: &Values<'_>) -> Result<Compose> {
@@ -154,7 +181,7 @@ fn explain_withheld(values: &Values<'_>, ledger: &mut Ledger<'_>) {
         let names =
             names.iter().take(20).map(|name| format!("`{}`", sanitize::text(name))).collect::<Vec<_>>().join(", ");
         ledger.notice(format!(
-            "variables of the host are not passed in: {names}; one that `secrets` declares is, if you give it with `--env NAME`"
+            "variables of the host are not passed in: {names}; one that `secrets` declares is, if you give it with `--setup-env NAME`"
         ));
     }
 }

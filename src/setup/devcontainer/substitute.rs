@@ -116,7 +116,7 @@ impl Values<'_> {
 
     /// A variable of the host, if it may be known. Others are not even looked at.
     fn harmless(&self, name: &str) -> Option<&String> {
-        if HARMLESS.contains(&name) {
+        if is_harmless(name) {
             return self.env.get(name);
         }
         if !name.is_empty() {
@@ -124,6 +124,11 @@ impl Values<'_> {
         }
         None
     }
+}
+
+/// Whether a file of the repo may know a variable of the host.
+pub fn is_harmless(name: &str) -> bool {
+    HARMLESS.contains(&name)
 }
 
 /// Replaces `${containerEnv:NAME}` and `${containerEnv:NAME:default}`, once the container's variables are known.

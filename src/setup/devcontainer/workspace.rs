@@ -22,7 +22,7 @@ pub(super) fn decide(
     ledger: &mut Ledger<'_>,
 ) -> Result<Workspace> {
     let sub = project(&config.path);
-    let default = Path::new(PARENT).join(host.files.root().file_name().unwrap_or_default());
+    let default = Path::new(PARENT).join(plain_name(host.files.root()));
     let given = config.workspace_folder.as_ref().map(|raw| absolute("workspaceFolder", raw, values)).transpose()?;
     let is_compose = config.is_compose();
     let folder = match &given {
@@ -58,6 +58,14 @@ pub(super) fn decide(
     };
     values.container_folder = Some(workspace.folder.to_string_lossy().into_owned());
     Ok(workspace)
+}
+
+/// The name of the repo, with a dash for what engines would split at.
+fn plain_name(root: &Path) -> String {
+    let name = root.file_name().unwrap_or_default().to_string_lossy();
+    let odd =
+        |c: char| c == char::REPLACEMENT_CHARACTER || !crate::paths::is_plain(c.encode_utf8(&mut [0; 4]).as_ref());
+    name.chars().map(|c| if odd(c) { '-' } else { c }).collect()
 }
 
 fn absolute(key: &str, raw: &str, values: &Values<'_>) -> Result<PathBuf> {
