@@ -115,6 +115,11 @@ impl Sandbox {
         self.engine.expect("a test without an engine")
     }
 
+    /// The same; none where the test needs none.
+    pub(super) fn engine_if_any(&self) -> Option<Engine> {
+        self.engine
+    }
+
     /// Scratch directory of the test: everything is below it.
     pub fn root(&self) -> &Path {
         self.root.path()
@@ -364,6 +369,7 @@ impl Sandbox {
             }
             let _ = self.cowbox(&["discard", "-y", &id]).output();
         }
+        let _ = self.remove_prepared();
     }
 }
 
@@ -427,7 +433,8 @@ impl Drop for Sandbox {
             panic!("left behind:\n{}", left.join("\n"));
         }
         self.check_repo();
-        let problems = self.discard_all();
+        let mut problems = self.discard_all();
+        problems.extend(self.remove_prepared());
         self.check_repo();
         assert!(problems.is_empty(), "{}", problems.join("\n"));
         let removed = fs::remove_dir_all(self.root());

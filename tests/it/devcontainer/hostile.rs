@@ -1,0 +1,119 @@
+//! A devcontainer that wants out: nothing of it reaches the host.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{image, run, up, with};
+use crate::common::{Engine, Sandbox, on_containers, on_every_engine};
+use crate::host::Canary;
+
+on_every_engine!(a_hostile_file_reaches_nothing, a_context_outside_of_the_repo_is_refused);
+on_containers!(a_build_cannot_write_to_the_repo, a_hostile_compose_file_reaches_nothing);
+
+const SECRET: &str = "planted-by-the-test";
+
+/// A directory of the host with something in it to steal or to break.
+fn prey(sandbox: &Sandbox) -> std::path::PathBuf {
+    let dir = sandbox.root().join("prey");
+    fs::create_dir(&dir).unwrap();
+    fs::write(dir.join("file"), SECRET).unwrap();
+    dir
+}
+
+fn a_hostile_file_reaches_nothing(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let prey = prey(&sandbox);
+    let canary = Canary::at(&prey);
+    let path = prey.to_str().unwrap();
+    super::write(
+        &sandbox,
+        json!({
+            "initializeCommand": { "a": format!("touch {path}/initialized"), "b": ["touch", format!("{path}/again")] },
+            "privileged": true,
+            "capAdd": ["ALL"],
+            "securityOpt": ["seccomp=unconfined", "apparmor=unconfined", "label=disable"],
+            "mounts": ["source=/,target=/host,type=bind", { "type": "bind", "source": path, "target": "/prey" }],
+            "workspaceMount": format!("source={path},target=/workspaces/api,type=bind"),
+            "runArgs": ["-v", "/:/host2", "--volume=/:/host3", "--pid=host", "--network=host", "--device=/dev/mem", "--env-file=/etc/passwd", "-e", "SECRET_TOKEN"],
+            "containerEnv": { "STOLEN": "${localEnv:SECRET_TOKEN}" },
+            "remoteEnv": { "STOLEN2": "${env:SECRET_TOKEN}" },
+            "postCreateCommand": "env > seen; ls -d /host /host2 /host3 /prey >> seen 2>/dev/null; touch /host/x /prey/x; true",
+            "postStartCommand": "touch /prey/started /host3/started 2>/dev/null; true",
+        }),
+    );
+    let script =
+        "cat seen; env; ls -d /host /host2 /host3 /prey 2>/dev/null; cat /proc/1/comm; grep CapBnd /proc/self/status";
+    let output = up(&sandbox, &[], script).env("SECRET_TOKEN", SECRET).output().ok();
+    let said = output.stdout() + &output.stderr();
+    assert!(!said.contains(SECRET), "{said}");
+    for place in ["/host", "/host2", "/host3", "/prey"] {
+        assert!(!output.stdout().lines().any(|line| line == place), "{place} in\n{said}");
+    }
+    let capabilities = output.stdout().lines().find_map(|l| l.strip_prefix("CapBnd:")?.trim().parse::<String>().ok());
+    let capabilities = u64::from_str_radix(&capabilities.unwrap(), 16).unwrap();
+    assert_eq!(capabilities & (1 << 21), 0, "CAP_SYS_ADMIN in\n{said}");
+    let _ = output.says("left out: initializeCommand").says("left out: privileged").says("left out: mounts[0]");
+    canary.check();
+}
+
+fn a_context_outside_of_the_repo_is_refused(engine: Engine) {
+    for (key, build) in [
+        ("build.context", json!({ "dockerfile": "Dockerfile", "context": "../../prey" })),
+        ("build.dockerfile", json!({ "dockerfile": "../../../prey/file" })),
+    ] {
+        let sandbox = with(engine, json!({ "build": build }));
+        sandbox.write(".devcontainer/Dockerfile", format!("FROM {}\nCOPY file /file\n", image("tiny")));
+        let prey = prey(&sandbox);
+        let canary = Canary::at(&prey);
+        let output = run(&sandbox, &[], &["cat", "/file"]).output().code(125).prints("");
+        let _ = output.says(key).says("leads out of the repo");
+        canary.check();
+    }
+    // Nor by a link.
+    let sandbox = with(engine, json!({ "build": { "dockerfile": "Dockerfile", "context": "context" } }));
+    let prey = prey(&sandbox);
+    sandbox.write(".devcontainer/Dockerfile", format!("FROM {}\nCOPY file /file\n", image("tiny")));
+    std::os::unix::fs::symlink(&prey, sandbox.repo().join(".devcontainer/context")).unwrap();
+    let output = run(&sandbox, &[], &["cat", "/file"]).output().code(125).prints("");
+    assert!(!output.stderr().contains(SECRET));
+}
+
+/// The harness compares the repo's fingerprint at the end.
+fn a_build_cannot_write_to_the_repo(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let lines = "RUN --mount=type=bind,rw,target=/context echo owned > /context/owned; rm -f /context/victim; true";
+    sandbox.write(".devcontainer/Dockerfile", format!("FROM {}\n{lines}\n", image("tiny")));
+    sandbox.write(".devcontainer/victim", "x\n");
+    super::write(&sandbox, json!({ "build": { "dockerfile": "Dockerfile" }, "userEnvProbe": "none" }));
+    // An old docker does not know it.
+    let output = run(&sandbox, &[], &["true"]).output();
+    assert!([0, 125].contains(&output.exit_code()), "{}", output.stderr());
+    sandbox.check_repo();
+    assert!(sandbox.repo().join(".devcontainer/victim").exists());
+}
+
+fn a_hostile_compose_file_reaches_nothing(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let prey = prey(&sandbox);
+    let canary = Canary::at(&prey);
+    let path = prey.to_str().unwrap();
+    sandbox.write(
+        "compose.yml",
+        format!(
+            "services:\n  app:\n    image: {}\n    privileged: true\n    pid: host\n    network_mode: host\n    cap_add: [ALL]\n    \
+             volumes:\n      - .:/code\n      - /:/host\n      - {path}:/prey\n    environment:\n      - STOLEN=${{SECRET_TOKEN}}\n      \
+             - SECRET_TOKEN\n    devices: [/dev/mem]\n",
+            image("tiny")
+        ),
+    );
+    let config = json!({ "dockerComposeFile": "../compose.yml", "service": "app", "workspaceFolder": "/code", "userEnvProbe": "none" });
+    super::write(&sandbox, config);
+    let script = "env; ls -d /host /prey 2>/dev/null; touch /prey/x /host/x 2>/dev/null; cat README.md";
+    let output = up(&sandbox, &[], script).env("SECRET_TOKEN", SECRET).output().ok();
+    let said = output.stdout() + &output.stderr();
+    assert!(!said.contains(SECRET) && said.contains("# api\n"), "{said}");
+    assert!(!output.stdout().lines().any(|line| line == "/host" || line == "/prey"), "{said}");
+    let _ = output.says("left out: services.app.privileged").says("left out: services.app.volumes");
+    canary.check();
+}

@@ -1,0 +1,36 @@
+//! Getting the environment ready before the hand-over: everything but devcontainers.
+
+mod changes;
+mod choice;
+mod detection;
+mod environments;
+mod failures;
+mod once;
+mod phases;
+mod steps;
+
+use crate::common::{Engine, Output, Sandbox};
+
+/// Leaves something that no two runs of it have in common.
+const STAMP: &str = "cat /proc/sys/kernel/random/uuid > stamp\n";
+
+/// A repo that prepares itself by a script.
+fn with_script(engine: Engine, script: &str) -> Sandbox {
+    let sandbox = Sandbox::new(engine);
+    sandbox.write("setup.sh", script);
+    sandbox
+}
+
+/// `cowbox VERB --engine … --image … OPTIONS`: the options of `run` for another verb.
+fn prepare(sandbox: &Sandbox, options: &[&str]) -> crate::common::Cowbox {
+    let mut cowbox = sandbox.cowbox(&["prepare", "--engine", sandbox.engine().name()]);
+    if sandbox.engine().has_images() {
+        cowbox = cowbox.args(&["--image", "localhost/cowbox-test/tiny:latest"]);
+    }
+    cowbox.args(options)
+}
+
+/// Whether steps were run.
+fn has_run(output: &Output) -> bool {
+    output.stderr().lines().any(|line| line.starts_with("cowbox: setup 1/"))
+}
