@@ -10,7 +10,7 @@ use rustix::thread::UnshareFlags;
 
 use super::context::Context;
 use super::heal::Word;
-use super::run;
+use super::remember;
 use crate::apply::commits::{PACK_LIMIT, PackRequest, Request, import};
 use crate::cli::{self, Verb};
 use crate::engine::Engine;
@@ -102,7 +102,7 @@ fn plan(context: &Context<'_>, session: &Session, request: &PackRequest, engine:
         _ => return Err(Error::new("the command for the pack cannot be read")),
     };
     let settings = RunSettings::resolve(&args, &context.places, context.ui)?;
-    let mut plan = run::plan_again(session, &args, &settings)?;
+    let mut plan = remember::plan_again(session, &args, &settings)?;
     plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone()];
     plan.workdir = workspace;
     plan.terminal = false;

@@ -12,8 +12,8 @@ use rustix::thread::UnshareFlags;
 
 use super::context::Context;
 use super::heal::check_idle;
+use super::remember::{policy_record, setup_record};
 use super::report::Report;
-use super::run;
 use crate::changes::blobs;
 use crate::engine::{Engine, Sandbox};
 use crate::error::{Error, Kind, Result, reason};
@@ -147,7 +147,7 @@ impl Launch<'_> {
         let name = before.as_ref().map_or(&self.name, |record| &record.name).clone();
         let id = plan.session_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let container = format!("cowbox-{}", id.to_lowercase());
-        ui.say(&run::headline(self.engine, self.why, &name));
+        ui.say(&headline(self.engine, self.why, &name));
         if parent.is_some() {
             into_logs(&plan.session_dir)?;
         }
@@ -258,8 +258,8 @@ impl Launch<'_> {
                     engine: self.engine.record(),
                     encoding: Encoding::Userxattr,
                     command,
-                    policy: run::policy_record(plan),
-                    setup: run::setup_record(plan),
+                    policy: policy_record(plan),
+                    setup: setup_record(plan),
                     incarnation: Some(incarnation),
                     history: Vec::new(),
                 };
@@ -271,7 +271,7 @@ impl Launch<'_> {
             Place::Old(mut session, lock) => {
                 session.record.advance(State::Running)?;
                 session.record.command = command;
-                session.record.policy = run::policy_record(plan);
+                session.record.policy = policy_record(plan);
                 session.record.incarnation = Some(incarnation);
                 session.save()?;
                 Ok((*session, lock))
@@ -294,6 +294,13 @@ impl Launch<'_> {
         }
         true
     }
+}
+
+/// `podman 4.3.1 (rootless, overlay) · session api-7k3q`. The reason is told where it is news.
+fn headline(engine: &dyn Engine, why: &str, name: &str) -> String {
+    let why =
+        if matches!(why, "first choice" | "as asked for" | "as before") { String::new() } else { format!(", {why}") };
+    format!("{}{why} · session {name}", engine.describe())
 }
 
 /// Where the session will be: fresh, or one that stopped before.

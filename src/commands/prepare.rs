@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::environment::{self, Setting};
 use super::initialize;
-use super::run;
+use super::planning;
 use crate::cli::{PrepareArgs, RunArgs};
 use crate::engine::{Engine, Kind, detect};
 use crate::error::{Result, show};
@@ -33,7 +33,7 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
     let engine = chosen.engine.as_ref();
     initialize::on_host(&choice, &repo.root)?;
     let found = setting.image(&context, engine, &settings, &mut choice, args.rebuild)?;
-    let plan = run::plan_with(&wanted, &settings, &repo, &context, engine, &choice, found.as_ref())?;
+    let plan = planning::plan_with(&wanted, &settings, &repo, &context, engine, &choice, found.as_ref())?;
     let env = environment::setup_env(&settings)?;
     let preparer = Preparer {
         engine,
@@ -120,7 +120,7 @@ fn known(
     }
     let found = facts.zip(name).map(|(facts, name)| Found { name, facts });
     let repo = context.repo()?;
-    let plan = run::plan_with(wanted, settings, &repo, context, engine, choice, found.as_ref())?;
+    let plan = planning::plan_with(wanted, settings, &repo, context, engine, choice, found.as_ref())?;
     let env = environment::setup_env(settings)?;
     let preparer = Preparer {
         engine,
