@@ -12,6 +12,7 @@ mod exec;
 mod finish;
 mod gc;
 mod heal;
+mod identity;
 mod initialize;
 mod launch;
 mod look;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
-use super::environment;
+use super::{environment, identity};
 use crate::cli::RunArgs;
 use crate::engine::{Engine, Kind};
 use crate::error::{Error, Result, show as show_path};
@@ -32,6 +32,7 @@ pub fn plan_with(
     let mut plan = plan(args, settings, repo, engine, choice, found)?;
     plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone()];
     environment::shape(&mut plan, &choice.plan, &engine.record(), found);
+    identity::settle(&mut plan, args.user.as_deref(), &choice.plan, &engine.record(), found, context.ui)?;
     check_mounts(&plan)?;
     engine.prepare(&mut plan, context.ui)?;
     Ok(plan)
