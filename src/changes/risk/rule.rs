@@ -1,11 +1,10 @@
 //! A rule is a pattern of paths and how such a file is judged. Rules come in families; in each the first that fits decides.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::codes::Code;
 use super::doc::{Doc, Format, Unparsed};
-use super::glob::{Meets, path_meets};
+use super::glob::{Meets, folded, path_meets};
 use super::keys::{KeyRules, Keys, describe, risky, short};
 use super::{Risk, Tier};
 use crate::changes::{Change, ChangeKind};
@@ -102,8 +101,8 @@ impl Sides<'_> {
 /// The rule of a family that decides about a path: the first that it meets. A link may stand for a whole folder, and
 /// then the heaviest of all rules about files in there counts.
 pub(super) fn first<'a>(family: &'a [Rule], path: &Path, link: bool) -> Option<&'a Rule> {
-    let path = path.as_os_str().as_bytes();
-    let meeting = family.iter().filter_map(|rule| Some((rule, path_meets(rule.pattern, path)?)));
+    let path = folded(path);
+    let meeting = family.iter().filter_map(|rule| Some((rule, path_meets(rule.pattern, &path)?)));
     if link {
         let tier = |rule: &Rule| rule.judge.code().map(|code| code.1);
         return meeting.map(|(rule, _)| rule).max_by_key(|rule| tier(rule));
@@ -113,13 +112,21 @@ pub(super) fn first<'a>(family: &'a [Rule], path: &Path, link: bool) -> Option<&
 
 /// Judges one change by one family.
 pub(super) fn judge(family: &[Rule], change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<Risk> {
-    let kind = change.new.map(|meta| meta.kind);
-    let link = kind == Some(Kind::Symlink);
+    let link = change.new.is_some_and(|meta| meta.kind == Kind::Symlink);
     let mut found = Vec::new();
     if let (ChangeKind::Renamed, Some(from)) = (change.kind, &change.from) {
         found.extend(first(family, from, false).and_then(|rule| moved(rule, from)));
     }
-    let Some(rule) = first(family, &change.path, link) else { return found };
+    if let Some(rule) = first(family, &change.path, link) {
+        found.extend(judge_by(rule, change, old, new));
+    }
+    found
+}
+
+/// Judges one change by one rule, whatever its path.
+pub(super) fn judge_by(rule: &Rule, change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<Risk> {
+    let kind = change.new.map(|meta| meta.kind);
+    let mut found = Vec::new();
     // Where the old side is no file, or is another file that was renamed, all of the new side is new.
     let was_file = change.old.is_some_and(|meta| meta.kind == Kind::File) && change.kind != ChangeKind::Renamed;
     let sides = Sides { name: name_of(&change.path), old: old.filter(|_| was_file), new };
