@@ -89,7 +89,7 @@ fn push(out: &mut String, c: char) {
         '\n' => out.push_str("\\n"),
         '\t' => out.push_str("\\t"),
         '\r' => out.push_str("\\r"),
-        c if is_dangerous(c) || is_written_blank(c) => {
+        c if hides_in_a_name(c) => {
             let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
         }
         c => out.push(c),
@@ -104,6 +104,11 @@ pub fn is_dangerous(c: char) -> bool {
             | 0x2000..=0x200f | 0x2028..=0x202e | 0x205f..=0x206f | 0x2800 | 0x3164 | 0xfe00..=0xfe0f
             | 0xfeff | 0xffa0 | 0xfff0..=0xfffb | 0x13430..=0x1343f | 0x1bca0..=0x1bca3
             | 0x1d159 | 0x1d173..=0x1d17a | 0xe0000..=0xe0fff)
+}
+
+/// The same for names, where a blank that is not the usual one looks like none, or like the usual one.
+pub fn hides_in_a_name(c: char) -> bool {
+    is_dangerous(c) || is_written_blank(c)
 }
 
 /// Blanks that people write: in French before a colon, in Japanese between words. In a name they hide.

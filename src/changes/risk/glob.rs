@@ -69,6 +69,32 @@ pub(super) fn folded(path: &Path) -> Vec<u8> {
     }
 }
 
+/// The first byte of the name that a path must have to be what a pattern says, or `*`.
+pub(super) const fn first_byte(pattern: &str) -> u8 {
+    let bytes = pattern.as_bytes();
+    let (mut start, mut at) = (0, 0);
+    while at < bytes.len() {
+        if bytes[at] == b'/' {
+            if at + 2 < bytes.len() && bytes[at + 1] == b'*' && bytes[at + 2] == b'*' {
+                break;
+            }
+            start = at + 1;
+        }
+        at += 1;
+    }
+    if start < bytes.len() { bytes[start].to_ascii_lowercase() } else { b'*' }
+}
+
+/// Which bytes the names of a folded path begin with: most patterns need no closer look.
+pub(super) fn first_bytes(path: &[u8]) -> [bool; 256] {
+    let mut found = [false; 256];
+    found[usize::from(b'*')] = true;
+    for name in path.split(|byte| *byte == b'/') {
+        name.first().into_iter().for_each(|byte| found[usize::from(*byte)] = true);
+    }
+    found
+}
+
 /// Compares a path with a pattern from its end, name by name; cases are not told apart. A last `**` is everything
 /// below; one in the middle is any folders, or none.
 pub(super) fn path_meets(pattern: &str, path: &[u8]) -> Option<Meets> {
@@ -142,6 +168,16 @@ mod tests {
         ] {
             assert_eq!(folded(Path::new(path)), expected.as_bytes(), "{path}");
         }
+    }
+
+    #[test]
+    fn the_first_byte_never_rules_out_what_meets() {
+        for (pattern, byte) in [("Makefile", b'm'), (".a/x.json", b'x'), ("*.mk", b'*'), (".a/**", b'.'), ("", b'*')] {
+            assert_eq!(first_byte(pattern), byte, "{pattern}");
+        }
+        assert_eq!(first_byte("a/bin/**/*.md"), b'b');
+        let bytes = first_bytes(b".a/x.json");
+        assert!(bytes[usize::from(b'.')] && bytes[usize::from(b'x')] && !bytes[usize::from(b'a')]);
     }
 
     #[test]

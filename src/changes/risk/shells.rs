@@ -103,7 +103,7 @@ fn tool_versions(sides: &Sides<'_>) -> Judged {
     if sides.new.is_none() {
         return Ok(Vec::new());
     }
-    let path = text.split_ascii_whitespace().any(|word| mise::is_program(word));
+    let path = text.split_ascii_whitespace().any(mise::is_program);
     let (code, words) =
         if path { (SHELL_AUTOLOAD, "names a tool by its path or revision") } else { (BUILD_ENTRY, VERSION) };
     Ok(vec![Risk::of(code, format!("`{}` {words}", sides.name))])
