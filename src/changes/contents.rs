@@ -1,9 +1,8 @@
 //! Both sides of a change as bytes, for those who show, judge or merge them.
 
-use std::path::Path;
-
 use super::Change;
 use super::read::Unreadable;
+use super::risk::Host;
 
 /// Larger files are not held in memory: they are shown and judged as binary.
 pub const LARGEST: u64 = 32 << 20;
@@ -33,8 +32,8 @@ pub trait Contents {
     fn host_side(&self, change: &Change) -> Result<Option<Content>, Unreadable>;
     /// What would land: the session's side, or the merge of both.
     fn session_side(&self, change: &Change) -> Result<Option<Content>, Unreadable>;
-    /// The folder of the repo that the host's `core.hooksPath` names.
-    fn hooks_path(&self) -> Option<&Path> {
-        None
+    /// What rules ask about the host.
+    fn host(&self) -> Host<'_> {
+        Host::UNKNOWN
     }
 }

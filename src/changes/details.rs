@@ -53,8 +53,8 @@ pub fn of(change: &Change, contents: &dyn Contents) -> Result<Details, Unreadabl
 
 /// The risks that names, modes and keys show; not those of single lines.
 pub fn judge(change: &Change, contents: &dyn Contents) -> Result<Vec<Risk>, Unreadable> {
-    if !risk::needs_content(change) {
-        return Ok(risk::assess_with(change, None, None, contents.hooks_path()));
+    if !risk::needs_content(change, &contents.host()) {
+        return Ok(risk::assess(change, None, None, &contents.host()));
     }
     Ok(risks(change, contents.host_side(change)?.as_ref(), contents.session_side(change)?.as_ref(), contents))
 }
@@ -63,7 +63,7 @@ fn risks(change: &Change, old: Option<&Content>, new: Option<&Content>, contents
     let new = new.and_then(Content::bytes);
     // A file whose mode alone has changed has the same keys as before.
     let old = if change.kind == ChangeKind::ModeChanged { new } else { old.and_then(Content::bytes) };
-    risk::assess_with(change, old, new, contents.hooks_path())
+    risk::assess(change, old, new, &contents.host())
 }
 
 /// The first secret among the lines that are new.

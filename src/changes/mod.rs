@@ -4,6 +4,7 @@ pub mod base;
 pub mod blobs;
 pub mod classify;
 pub mod compare;
+pub mod compose_files;
 pub mod contents;
 pub mod details;
 pub mod digest;

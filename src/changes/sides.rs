@@ -15,6 +15,7 @@ use super::contents::{Content, Contents, LARGEST};
 use super::judge::merge_xattrs;
 use super::merge::{Merged, merge};
 use super::read::{Layers, Unreadable};
+use super::risk::Links;
 use crate::layer::Encoding;
 use crate::layer::entry::{Found, Identity, Kind, open_file};
 use crate::layer::marks;
@@ -198,6 +199,13 @@ impl Sides<'_> {
     /// What preparing left at `path`.
     fn prepared(&self, path: &Path) -> io::Result<Option<Content>> {
         self.setup.as_ref().map_or(Ok(None), |setup| setup.content(path))
+    }
+}
+
+impl Links for Sides<'_> {
+    fn link_at(&self, path: &Path) -> Option<Vec<u8>> {
+        let leaf = self.host.leaf(path).ok()??;
+        (leaf.found.meta.kind == Kind::Symlink).then(|| leaf.target(path.file_name()?).ok())?
     }
 }
 

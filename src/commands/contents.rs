@@ -2,15 +2,17 @@
 
 use std::cell::Cell;
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::context::Context;
 use super::look::Look;
-use crate::changes::Change;
 use crate::changes::contents::{Content, Contents};
 use crate::changes::read::Unreadable;
+use crate::changes::risk::Host;
 use crate::changes::sides::Sides;
+use crate::changes::{Change, compose_files};
 use crate::error::Result;
+use crate::git::obeyed::Obeyed;
 use crate::session::{Session, State};
 
 /// Reads both sides; where it is refused for want of rights, gets them once and reads again. Output
@@ -19,14 +21,16 @@ pub struct Reachable<'a> {
     context: &'a Context<'a>,
     session: &'a Session,
     sides: Sides<'a>,
-    hooks: Option<&'a Path>,
+    obeyed: &'a Obeyed,
+    compose: Vec<PathBuf>,
     tried: Cell<bool>,
 }
 
 impl<'a> Reachable<'a> {
     pub fn new(context: &'a Context<'a>, session: &'a Session, look: &'a Look) -> Result<Self> {
         let sides = look.sides(session.name())?;
-        Ok(Self { context, session, sides, hooks: look.hooks.as_deref(), tried: Cell::new(false) })
+        let compose = compose_files::find(&sides, &look.set().changes);
+        Ok(Self { context, session, sides, obeyed: &look.obeyed, compose, tried: Cell::new(false) })
     }
 
     /// Whose contents they are.
@@ -62,7 +66,7 @@ impl Contents for Reachable<'_> {
         self.reach(|| self.sides.session_side(change))
     }
 
-    fn hooks_path(&self) -> Option<&Path> {
-        self.hooks
+    fn host(&self) -> Host<'_> {
+        Host { obeyed: self.obeyed, compose: &self.compose, links: &self.sides }
     }
 }

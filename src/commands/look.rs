@@ -19,6 +19,7 @@ use crate::changes::{Change, ChangeSet, Class, ended, rename};
 use crate::engine;
 use crate::error::{Error, Result, reason, show};
 use crate::git::ignore::User;
+use crate::git::obeyed::Obeyed;
 use crate::layer::entry::Kind;
 use crate::session::{Session, State};
 use crate::sys::process::{Side, exit_now, fork_into};
@@ -33,8 +34,8 @@ pub struct Look {
     pub reading: Reading,
     /// Risks that only the whole set shows.
     pub risks: OfSet,
-    /// The folder of the repo that the host's `core.hooksPath` names.
-    pub hooks: Option<std::path::PathBuf>,
+    /// What in the repo the host's git obeys.
+    pub obeyed: Obeyed,
 }
 
 impl Look {
@@ -85,7 +86,7 @@ impl Context<'_> {
         let layers = session.layers();
         let base = self.base(session)?;
         let reading = self.with_access(session, || read::read(&layers, &base))?;
-        Ok(Look { layers, base, reading, risks: OfSet::default(), hooks: None })
+        Ok(Look { layers, base, reading, risks: OfSet::default(), obeyed: Obeyed::NOTHING })
     }
 
     /// The same, with what the host's git says of each path and what the set as a whole shows.
@@ -93,7 +94,8 @@ impl Context<'_> {
         let mut look = self.look(session)?;
         self.classify(session, &mut look)?;
         let repo = &session.record.repo.0;
-        look.hooks = crate::git::hooks::folder(repo, &User::current())?;
+        let changed = look.reading.set.changes.iter().map(|change| &*change.path);
+        look.obeyed = Obeyed::of(repo, changed, &User::current())?;
         let on_host = |path: &std::path::Path| repo.join(path).symlink_metadata().is_ok();
         look.risks = risk::of_set(&look.reading.set.changes, on_host);
         Ok(look)
@@ -118,7 +120,7 @@ impl Context<'_> {
         let layers = Layers { session: vec![setup], setup: None, below: layers.below };
         let base = Base::nothing();
         let reading = self.with_access(session, || read::read(&layers, &base))?;
-        let mut look = Look { layers, base, reading, risks: OfSet::default(), hooks: None };
+        let mut look = Look { layers, base, reading, risks: OfSet::default(), obeyed: Obeyed::NOTHING };
         self.classify(session, &mut look)?;
         Ok(look)
     }

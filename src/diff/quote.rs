@@ -36,7 +36,7 @@ pub fn always(name: &[u8]) -> String {
                 '\t' => out.push_str("\\t"),
                 '\r' => out.push_str("\\r"),
                 // Whatever a terminal could act upon, byte by byte.
-                c if sanitize::is_dangerous(c) => octal(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes()),
+                c if sanitize::hides_in_a_name(c) => octal(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes()),
                 c => out.push(c),
             }
         }

@@ -1,6 +1,6 @@
 //! Just enough of git's config: sections, quotes, continued lines, plain includes.
 //!
-//! Read only from the host. Conditional includes are left out.
+//! Read only from the host. Conditional includes are left out, but by [`Config::add_every`].
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,6 +13,8 @@ use crate::error::{Error, Result};
 const LARGEST: u64 = 4 << 20;
 /// As git has it.
 const DEEPEST: usize = 10;
+/// Files of one set of settings.
+const MOST_FILES: usize = 256;
 
 /// The values of one or more files, in the order in which they are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +28,12 @@ struct Value {
     subsection: Option<Vec<u8>>,
     key: Vec<u8>,
     value: Option<Vec<u8>>,
+}
+
+impl Value {
+    fn is(&self, section: &str, key: &str) -> bool {
+        self.section == section.as_bytes() && self.subsection.is_none() && self.key == key.as_bytes()
+    }
 }
 
 impl Config {
@@ -58,6 +66,34 @@ impl Config {
         Ok(())
     }
 
+    /// As [`Config::add`], with all includes whatever their condition, each file once. `files` are those that are read,
+    /// there or not.
+    pub fn add_every(&mut self, path: &Path, home: Option<&Path>, files: &mut Vec<PathBuf>) -> Result<()> {
+        let mut left = vec![path.to_path_buf()];
+        while let Some(path) = left.pop() {
+            if files.contains(&path) || files.len() >= MOST_FILES {
+                continue;
+            }
+            let failed = |e| Error::io("read", &path, e);
+            let text = open_followed(&path).map_err(failed)?.map(|file| read_all(file, LARGEST)).transpose();
+            let base = path.parent().unwrap_or(Path::new("/"));
+            for value in parse(&text.map_err(failed)?.unwrap_or_default()) {
+                if let (b"include" | b"includeif", b"path", Some(target)) = (&*value.section, &*value.key, &value.value)
+                {
+                    left.push(base.join(expand(target, home)));
+                }
+                self.values.push(value);
+            }
+            files.push(path);
+        }
+        Ok(())
+    }
+
+    /// Every value of a key, in whatever order.
+    pub fn every<'a>(&'a self, section: &'a str, key: &'a str) -> impl Iterator<Item = &'a [u8]> {
+        self.values.iter().filter(|v| v.is(section, key)).filter_map(|v| v.value.as_deref())
+    }
+
     /// The value that wins. Names are in lower case.
     pub fn last(&self, section: &str, key: &str) -> Option<&[u8]> {
         self.find(section, key).and_then(|v| v.value.as_deref())
@@ -76,8 +112,7 @@ impl Config {
     }
 
     fn find(&self, section: &str, key: &str) -> Option<&Value> {
-        let wanted = |v: &&Value| v.section == section.as_bytes() && v.subsection.is_none() && v.key == key.as_bytes();
-        self.values.iter().rev().find(wanted)
+        self.values.iter().rev().find(|v| v.is(section, key))
     }
 }
 
@@ -204,6 +239,23 @@ mod tests {
         assert!(config.is_on("core", "bare") && config.is_on("ex", "added") && config.is_on("ex", "n"));
         assert!(!config.is_on("core", "excludesfile") && !config.is_on("no", "thing"));
         assert_eq!(expand(b"~/x", Some(Path::new("/h"))), PathBuf::from("/h/x"));
+    }
+
+    #[test]
+    fn every_include_is_read_once_whatever_its_condition() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let text = "[includeIf \"gitdir:/nowhere/\"]\npath = sub/a\n[include]\npath = config\npath = ~/b\n[x]\ny = 1\n";
+        std::fs::write(path("config"), text).unwrap();
+        std::fs::create_dir(path("sub")).unwrap();
+        std::fs::write(path("sub/a"), "[x]\ny = 2\n[include]\npath = ../missing\n").unwrap();
+        let (mut config, mut files) = (Config::default(), Vec::new());
+        config.add_every(&path("config"), Some(&path("home")), &mut files).unwrap();
+        files.sort();
+        assert_eq!(files, [path("config"), path("home/b"), path("sub/../missing"), path("sub/a")]);
+        let mut values: Vec<&[u8]> = config.every("x", "y").collect();
+        values.sort();
+        assert_eq!(values, [b"1", b"2"]);
     }
 
     #[test]

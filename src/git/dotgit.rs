@@ -23,7 +23,8 @@ fn is_hfs(name: &[u8]) -> bool {
     left.is_empty()
 }
 
-fn is_ignorable(c: char) -> bool {
+/// Characters that HFS+ does not see in a name.
+pub fn is_ignorable(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 

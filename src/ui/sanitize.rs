@@ -21,16 +21,27 @@ pub fn bytes(input: &[u8]) -> String {
     let mut out = String::with_capacity(input.len());
     for chunk in input.utf8_chunks() {
         chunk.valid().chars().for_each(|c| push(&mut out, c));
-        for byte in chunk.invalid() {
-            let _ = write!(out, "\\x{byte:02x}");
-        }
+        push_bytes(&mut out, chunk.invalid());
     }
     out
 }
 
-/// Escapes a line of a file: as [`bytes`], and tabs stay what they are.
+fn push_bytes(out: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        let _ = write!(out, "\\x{byte:02x}");
+    }
+}
+
+/// Escapes a line of a file: as [`bytes`], and tabs and the blanks of ordinary text stay what they are.
 pub fn line(input: &[u8]) -> String {
-    input.split(|b| *b == b'\t').map(bytes).collect::<Vec<_>>().join("\t")
+    let mut out = String::with_capacity(input.len());
+    for chunk in input.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if c == '\t' || is_written_blank(c) { out.push(c) } else { push(&mut out, c) }
+        }
+        push_bytes(&mut out, chunk.invalid());
+    }
+    out
 }
 
 /// What a program printed, line by line: colours are taken out, a carriage return ends a line too, the rest is
@@ -78,7 +89,7 @@ fn push(out: &mut String, c: char) {
         '\n' => out.push_str("\\n"),
         '\t' => out.push_str("\\t"),
         '\r' => out.push_str("\\r"),
-        c if is_dangerous(c) => {
+        c if hides_in_a_name(c) => {
             let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
         }
         c => out.push(c),
@@ -89,9 +100,20 @@ fn push(out: &mut String, c: char) {
 pub fn is_dangerous(c: char) -> bool {
     c.is_control()
         || matches!(u32::from(c),
-            0x00ad | 0x034f | 0x061c | 0x115f..=0x1160 | 0x17b4..=0x17b5 | 0x180b..=0x180f
-            | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0x3164 | 0xfe00..=0xfe0f
-            | 0xfeff | 0xffa0 | 0xfff0..=0xfffb | 0xe0000..=0xe0fff)
+            0x00ad | 0x034f | 0x061c | 0x115f..=0x1160 | 0x1680 | 0x17b4..=0x17b5 | 0x180b..=0x180f
+            | 0x2000..=0x200f | 0x2028..=0x202e | 0x205f..=0x206f | 0x2800 | 0x3164 | 0xfe00..=0xfe0f
+            | 0xfeff | 0xffa0 | 0xfff0..=0xfffb | 0x13430..=0x1343f | 0x1bca0..=0x1bca3
+            | 0x1d159 | 0x1d173..=0x1d17a | 0xe0000..=0xe0fff)
+}
+
+/// The same for names, where a blank that is not the usual one looks like none, or like the usual one.
+pub fn hides_in_a_name(c: char) -> bool {
+    is_dangerous(c) || is_written_blank(c)
+}
+
+/// Blanks that people write: in French before a colon, in Japanese between words. In a name they hide.
+fn is_written_blank(c: char) -> bool {
+    matches!(c, '\u{a0}' | '\u{202f}' | '\u{3000}')
 }
 
 #[cfg(test)]
@@ -103,6 +125,13 @@ mod tests {
         assert_eq!(text("a\x1b]52;c;x\x07b"), "a\\u{1b}]52;c;x\\u{7}b");
         assert_eq!(text("x\u{202e}y\u{200b}\u{2028}"), "x\\u{202e}y\\u{200b}\\u{2028}");
         assert_eq!(text("line\r\n\u{9b}31m"), "line\\r\\n\\u{9b}31m");
+    }
+
+    #[test]
+    fn blanks_that_are_none_are_shown() {
+        assert_eq!(text(".envrc\u{2800}"), ".envrc\\u{2800}");
+        assert_eq!(bytes("a\u{a0}\u{2003}\u{1d173}".as_bytes()), "a\\u{a0}\\u{2003}\\u{1d173}");
+        assert_eq!(line("oui\u{a0}: 日本\u{3000}\u{2800}".as_bytes()), "oui\u{a0}: 日本\u{3000}\\u{2800}");
     }
 
     #[test]

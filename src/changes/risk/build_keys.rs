@@ -177,6 +177,9 @@ pub(super) const PYPROJECT: KeyRules = KeyRules::only(&[
     "tool.mypy.plugins*",
 ]);
 
+pub(super) const PIXI: KeyRules =
+    KeyRules::only(&["tasks*", "*.tasks*", "*channels*", "*pypi-options*", "*build*", "*s3-options*"]);
+
 pub(super) const HATCH: KeyRules = KeyRules::only(&["*hooks*", "*scripts*", "*commands*", "env*"]);
 
 pub(super) const CARGO_MANIFEST: KeyRules = KeyRules::only(&[

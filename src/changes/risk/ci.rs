@@ -4,11 +4,11 @@ use super::codes::CI;
 use super::rule::{Judge, Rule};
 
 const fn runs(pattern: &'static str) -> Rule {
-    Rule { pattern, judge: Judge::AnyOrGone(CI, "says what a build server runs") }
+    Rule::new(pattern, Judge::AnyOrGone(CI, "says what a build server runs"))
 }
 
 const fn guards(pattern: &'static str) -> Rule {
-    Rule { pattern, judge: Judge::AnyOrGone(CI, "says who must review, or what is merged by itself") }
+    Rule::new(pattern, Judge::AnyOrGone(CI, "says who must review, or what is merged by itself"))
 }
 
 /// Files by name.

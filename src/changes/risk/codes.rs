@@ -19,12 +19,13 @@ codes! {
     COWBOX_POLICY = ("cowbox-policy", Blocked, "It is cowbox's own file of the repository, and the change could widen what the next session may do.");
 
     SYMLINK_OUTSIDE = ("symlink-outside", Consent, "It is a link that leads out of the repository or into its gitdir, or could.");
-    HOOK_DIR = ("hook-dir", Consent, "It lies in a folder from which git takes its hooks.");
-    SHELL_AUTOLOAD = ("shell-autoload", Consent, "A shell or a tool hooked into it loads this file when you enter the folder.");
+    HOOK_DIR = ("hook-dir", Consent, "It is a hook of git, or says what hooks run.");
+    SHELL_AUTOLOAD = ("shell-autoload", Consent, "A shell, or a tool that you enter the folder with or start in it, loads this file by itself.");
     EDITOR_AUTOLOAD = ("editor-autoload", Consent, "An editor that opens the folder starts programs named here.");
     AGENT_CONFIG = ("agent-config", Consent, "A coding agent takes hooks, commands, servers or permissions from it.");
     DEVCONTAINER_HOST = ("devcontainer-host", Consent, "A key of a dev container that reaches the host changed.");
     NESTED_REPO = ("nested-repo", Consent, "Git would take the directory for a repository of its own and obey the settings in it.");
+    VCS_SETTINGS = ("vcs-settings", Consent, "Git, or another version control, reads it as settings, and these can run programs.");
     GIT_ATTRIBUTES = ("git-attributes", Consent, "A file by which git runs a driver, or fetches from elsewhere, changed.");
 
     COWBOX_SETTINGS = ("cowbox-settings", Notice, "It is cowbox's own file of the repository, and the change only tightens it.");

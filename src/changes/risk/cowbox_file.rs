@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Risk;
 use super::codes::{COWBOX_POLICY, COWBOX_SETTINGS};
 use super::doc::Format;
+use super::key::Key;
 use super::keys::{How, Keys, describe};
 use super::rule::{Judged, Rule, Sides};
 use crate::policy::limits::{parse_cpus, parse_size};
@@ -48,9 +49,9 @@ fn judge(sides: &Sides<'_>) -> Judged {
 }
 
 /// Only what is known to tighten does.
-fn tightens(key: &str, how: How, old: &Keys, new: &Keys) -> bool {
-    let names: Vec<&str> = key.split(['.', '[']).collect();
-    let top = names[0];
+fn tightens(key: &Key, how: How, old: &Keys, new: &Keys) -> bool {
+    let names: Vec<&str> = key.names().collect();
+    let top = key.top();
     let name = if top == "limits" { names.get(1).copied().unwrap_or_default() } else { top };
     let only = |keys: &Keys, wanted: &str| {
         let values = keys.values(key);
@@ -117,6 +118,9 @@ mod tests {
             ("", "[native]\nmask = []", wider),
             ("network = \"none\"", "network = \"none\" # the same", None),
             ("network = \"none\"\nx", "network = \"none\"", wider),
+            // A dot in a name is not a table: the limit is gone.
+            ("[limits]\nmemory = \"2g\"", "\"limits.memory\" = \"2g\"", wider),
+            ("", "\"limits.memory\" = \"2g\"", wider),
         ] {
             assert_eq!(code(old, new), expected, "{old} -> {new}");
         }

@@ -1,9 +1,8 @@
 //! Files in the tree that git itself obeys: hooks, attributes, submodules.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use super::codes::{GIT_ATTRIBUTES, HOOK_DIR};
+use super::codes::{Code, GIT_ATTRIBUTES, HOOK_DIR, VCS_SETTINGS};
 use super::keys::{KeyRules, listed, short};
 use super::lines;
 use super::rule::{Judged, Rule, Sides, first, name_of};
@@ -14,15 +13,24 @@ use crate::layer::entry::Kind;
 /// Files by name.
 pub(super) const RULES: &[Rule] = &[
     Rule::own(".gitattributes", GIT_ATTRIBUTES, attributes),
-    Rule::own(".gitmodules", GIT_ATTRIBUTES, |sides| settings(sides, &SUBMODULES)),
-    Rule::own(".gitconfig", GIT_ATTRIBUTES, |sides| settings(sides, &EVERYTHING)),
-    Rule::own(".lfsconfig", GIT_ATTRIBUTES, |sides| settings(sides, &EVERYTHING)),
+    Rule::any("gitatt~*", GIT_ATTRIBUTES, SHORT_NAME),
+    Rule::any("gi7d29~*", GIT_ATTRIBUTES, SHORT_NAME),
+    Rule::own(".gitmodules", GIT_ATTRIBUTES, |sides| settings(sides, GIT_ATTRIBUTES, &SUBMODULES)),
+    Rule::any("gitmod~*", GIT_ATTRIBUTES, SHORT_NAME),
+    Rule::any("gi7eba~*", GIT_ATTRIBUTES, SHORT_NAME),
+    Rule::own(".lfsconfig", GIT_ATTRIBUTES, |sides| settings(sides, GIT_ATTRIBUTES, &EVERYTHING)),
+    Rule::own(".gitconfig*", VCS_SETTINGS, |sides| settings(sides, VCS_SETTINGS, &EVERYTHING)),
+    Rule::any(".hg/**", VCS_SETTINGS, "is part of a repository of mercurial, whose settings and hooks run programs"),
+    Rule::any(".jj/**", VCS_SETTINGS, "is part of a repository of jj, whose settings run programs"),
 ];
+
+/// NTFS has a second name for every file.
+const SHORT_NAME: &str = "is a file of git's by its short name";
 
 const SUBMODULES: KeyRules = KeyRules::all_but(&["*.shallow", "*.ignore"]);
 const EVERYTHING: KeyRules = KeyRules::all_but(&[]);
 
-/// Folders that people point `core.hooksPath` to.
+/// Folders that people point `core.hooksPath` to, and files by which managers of hooks know what to run.
 const HOOKS: &[Rule] = &[
     Rule::any(".husky/**", HOOK_DIR, ""),
     Rule::any(".githooks/**", HOOK_DIR, ""),
@@ -31,26 +39,31 @@ const HOOKS: &[Rule] = &[
     Rule::any(".hooks/**", HOOK_DIR, ""),
     Rule::any("githooks/**", HOOK_DIR, ""),
     Rule::any("git-hooks/**", HOOK_DIR, ""),
+    Rule::any(".huskyrc*", HOOK_DIR, ""),
+    Rule::any("lefthook*.y*ml", HOOK_DIR, ""),
+    Rule::any("lefthook*.toml", HOOK_DIR, ""),
+    Rule::any("lefthook*.json*", HOOK_DIR, ""),
+    Rule::any(".lefthook*.y*ml", HOOK_DIR, ""),
+    Rule::any(".lefthook*.toml", HOOK_DIR, ""),
+    Rule::any(".lefthook*.json*", HOOK_DIR, ""),
+    Rule::any(".lefthook/**", HOOK_DIR, ""),
+    Rule::any(".lefthook-local/**", HOOK_DIR, ""),
+    Rule::any(".config/lefthook*", HOOK_DIR, ""),
 ];
 
-/// Anything that lands in a folder of hooks. A mode counts too: it switches a hook on.
-pub(super) fn hook(change: &Change, hooks_path: Option<&Path>) -> Option<Risk> {
+/// Anything that lands where hooks usually are. A mode counts too: it switches a hook on.
+pub(super) fn hook(change: &Change) -> Option<Risk> {
     let kind = change.new?.kind;
     if kind == Kind::Dir {
         return None;
     }
-    let named = hooks_path.is_some_and(|dir| change.path.starts_with(dir) && !dir.as_os_str().is_empty());
-    // A link where a folder on the way to the hooks was: all of it is replaced.
-    let replaced = kind == Kind::Symlink && hooks_path.is_some_and(|dir| dir.starts_with(&change.path));
-    if !named && !replaced && first(HOOKS, &change.path, kind == Kind::Symlink).is_none() {
-        return None;
-    }
-    Some(Risk::of(HOOK_DIR, format!("`{}` lies where git may take its hooks from", name_of(&change.path))))
+    first(HOOKS, &change.path, kind == Kind::Symlink)?;
+    Some(Risk::of(HOOK_DIR, format!("`{}` is, or may be, what a hook of git runs", name_of(&change.path))))
 }
 
-fn settings(sides: &Sides<'_>, rules: &KeyRules) -> Judged {
+fn settings(sides: &Sides<'_>, code: Code, rules: &KeyRules) -> Judged {
     let (old, new) = lines::both(sides, lines::ini)?;
-    Ok(sides.by_keys(GIT_ATTRIBUTES, &old, &new, rules).into_iter().collect())
+    Ok(sides.by_keys(code, &old, &new, rules).into_iter().collect())
 }
 
 /// Built into git: they run no program.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::doc::{Doc, Format, Unparsed};
 use super::glob::fits_any;
+use super::key::Key;
 
 /// A longer key is no real one, and would be stored once for each value below it.
 const LONGEST_KEY: usize = 1024;
@@ -13,7 +14,8 @@ const MOST_BYTES: usize = 64 << 20;
 /// Keys named in one reason; the rest is counted.
 const NAMED: usize = 4;
 
-/// Which keys of a document matter. Patterns have `*`, which also stands for dots.
+/// Which keys of a document matter. The patterns of risks have `*`, which also stands for dots: rather too much than too
+/// little. Those of harmless keys are compared name by name, see [`Key::is_within`].
 #[derive(Debug)]
 pub(super) struct KeyRules {
     /// Added or changed, these are a risk,
@@ -38,7 +40,7 @@ impl KeyRules {
 
 /// Key to values. More than one value: the key was written more than once.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Keys(BTreeMap<String, Vec<String>>);
+pub(super) struct Keys(BTreeMap<Key, Vec<String>>);
 
 /// What happened to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,27 +59,24 @@ impl Keys {
     /// Flattens what was read.
     pub(super) fn of(doc: &Doc) -> Result<Self, Unparsed> {
         let mut keys = Keys::default();
-        keys.walk(doc, &mut String::new(), &mut 0)?;
+        keys.walk(doc, &mut Key::default(), &mut 0)?;
         Ok(keys)
     }
 
-    fn walk(&mut self, doc: &Doc, key: &mut String, bytes: &mut usize) -> Result<(), Unparsed> {
+    fn walk(&mut self, doc: &Doc, key: &mut Key, bytes: &mut usize) -> Result<(), Unparsed> {
         if key.len() > LONGEST_KEY {
             return Err(Unparsed::Broken);
         }
         let length = key.len();
         for (index, value) in doc.items().iter().enumerate() {
-            key.push_str(&format!("[{index}]"));
+            key.enter_place(index);
             self.walk(value, key, bytes)?;
-            key.truncate(length);
+            key.go_back(length);
         }
         for (name, value) in doc.entries() {
-            if length > 0 {
-                key.push('.');
-            }
-            key.push_str(name);
+            key.enter(name);
             self.walk(value, key, bytes)?;
-            key.truncate(length);
+            key.go_back(length);
         }
         // An empty container is a value too: `"features": {"…": {}}`.
         let value = match doc {
@@ -95,54 +94,54 @@ impl Keys {
     }
 
     /// Adds a value.
-    pub(super) fn put(&mut self, key: String, value: String) {
+    pub(super) fn put(&mut self, key: Key, value: String) {
         self.0.entry(key).or_default().push(value);
     }
 
     /// Every key with each of its values.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().flat_map(|(key, values)| values.iter().map(|value| (key.as_str(), value.as_str())))
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Key, &str)> {
+        self.0.iter().flat_map(|(key, values)| values.iter().map(move |value| (key, value.as_str())))
     }
 
     /// Values of one key.
-    pub(super) fn values(&self, key: &str) -> &[String] {
+    pub(super) fn values(&self, key: &Key) -> &[String] {
         self.0.get(key).map_or(&[], Vec::as_slice)
     }
 
     /// What differs from `old`.
-    pub(super) fn since<'a>(&'a self, old: &'a Keys) -> Vec<(&'a str, How)> {
+    pub(super) fn since<'a>(&'a self, old: &'a Keys) -> Vec<(&'a Key, How)> {
         let mut found = Vec::new();
         for (key, values) in &self.0 {
             match old.0.get(key) {
-                None => found.push((key.as_str(), How::Added)),
-                Some(before) if before != values => found.push((key.as_str(), How::Changed)),
+                None => found.push((key, How::Added)),
+                Some(before) if before != values => found.push((key, How::Changed)),
                 Some(_) => {}
             }
         }
         let gone = old.0.keys().filter(|key| !self.0.contains_key(*key));
-        found.extend(gone.map(|key| (key.as_str(), How::Removed)));
+        found.extend(gone.map(|key| (key, How::Removed)));
         found
     }
 }
 
 /// Those of the differences that the rules call a risk.
-pub(super) fn risky<'a>(differences: &[(&'a str, How)], rules: &KeyRules) -> Vec<(&'a str, How)> {
-    let matters = |key: &str, how| match how {
-        How::Removed => fits_any(rules.lost, key),
-        _ => fits_any(rules.risky, key) && !fits_any(rules.harmless, key),
+pub(super) fn risky<'a>(differences: &[(&'a Key, How)], rules: &KeyRules) -> Vec<(&'a Key, How)> {
+    let matters = |key: &Key, how| match how {
+        How::Removed => fits_any(rules.lost, &key.shown()),
+        _ => fits_any(rules.risky, &key.shown()) && !rules.harmless.iter().any(|pattern| key.is_within(pattern)),
     };
     differences.iter().filter(|(key, how)| matters(key, *how)).copied().collect()
 }
 
 /// "`package.json`: `scripts.postinstall` added, `scripts.test` changed"
-pub(super) fn describe(file: &str, differences: &[(&str, How)]) -> String {
+pub(super) fn describe(file: &str, differences: &[(&Key, How)]) -> String {
     let parts = differences.iter().map(|(key, how)| {
         let how = match how {
             How::Added => "added",
             How::Changed => "changed",
             How::Removed => "removed",
         };
-        format!("`{}` {how}", short(key))
+        format!("`{}` {how}", short(&key.shown()))
     });
     listed(file, parts)
 }

@@ -1,6 +1,7 @@
 //! Settings of one line each (`.npmrc`, `.gitmodules`, `.env`) as the same flat keys that documents have.
 
 use super::doc::Unparsed;
+use super::key::Key;
 use super::keys::Keys;
 use super::rule::Sides;
 
@@ -35,7 +36,7 @@ pub(super) fn ini(text: &str) -> Keys {
         }
         let (key, value) = line.split_once('=').unwrap_or((line, ""));
         let key = key.trim().trim_end_matches("[]").to_lowercase();
-        let key = if section.is_empty() { key } else { format!("{section}.{key}") };
+        let key = if section.is_empty() { Key::of(&[&key]) } else { Key::of(&[&section, &key]) };
         keys.put(key, value.trim().to_owned());
     }
     keys
@@ -78,6 +79,7 @@ pub(super) fn env(text: &str) -> Keys {
     let mut keys = Keys::default();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
+        let number = || Key::of(&[&format!("line {}", index + 1)]);
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
@@ -86,11 +88,11 @@ pub(super) fn env(text: &str) -> Keys {
         match assignment {
             Some((key, value)) if plain(key.trim()) => {
                 if value.contains("$(") || value.contains('`') || !is_one_word(value.trim()) {
-                    keys.put(format!("line {}", index + 1), line.to_owned());
+                    keys.put(number(), line.to_owned());
                 }
-                keys.put(key.trim().to_owned(), value.trim().to_owned());
+                keys.put(Key::of(&[key.trim()]), value.trim().to_owned());
             }
-            _ => keys.put(format!("line {}", index + 1), line.to_owned()),
+            _ => keys.put(number(), line.to_owned()),
         }
     }
     keys

@@ -7,6 +7,7 @@ use super::codes::LOCKFILE_SOURCE;
 use super::doc::Format::{self, Json, Toml, Yaml};
 use super::doc::{Doc, Unparsed};
 use super::glob::fits_any;
+use super::key::Key;
 use super::keys::{How, KeyRules, listed, short};
 use super::lock_text as text;
 use super::lock_trees as trees;
@@ -157,7 +158,8 @@ pub(super) fn origin(url: &str) -> String {
 /// Versions that are addresses, folders or other packages.
 fn package_json(sides: &Sides<'_>) -> Judged {
     let (old, new) = sides.keys(Json)?;
-    let section = |key: &str| {
+    let section = |key: &Key| {
+        let key = key.shown();
         ["dependencies.", "devDependencies.", "optionalDependencies.", "overrides.", "resolutions.", "pnpm.overrides."]
             .iter()
             .any(|section| key.starts_with(section))
@@ -170,7 +172,7 @@ fn package_json(sides: &Sides<'_>) -> Judged {
     let added = changed.iter().filter(|(key, how)| *how != How::Removed && section(key));
     let found: Vec<String> = added
         .filter_map(|(key, _)| new.values(key).iter().find(|value| foreign(value)).map(|value| (key, value)))
-        .map(|(key, value)| format!("`{}` comes from `{}`", short(key), short(value)))
+        .map(|(key, value)| format!("`{}` comes from `{}`", short(&key.shown()), short(value)))
         .collect();
     if found.is_empty() {
         return Ok(Vec::new());

@@ -15,27 +15,33 @@ mod doc;
 mod editors;
 mod git_files;
 mod glob;
+mod host;
+mod key;
 mod keys;
+mod language_tools;
 mod lines;
 mod links;
 mod lock_text;
 mod lock_trees;
 mod lockfiles;
+mod mise;
 mod modes;
+mod program_words;
 mod rule;
 pub mod secrets;
 mod set;
 mod shells;
 #[cfg(test)]
 mod tests;
-
-use std::path::Path;
+mod variables;
 
 use serde::Serialize;
 
 use super::{Change, ChangeKind, Class};
 use crate::layer::entry::Kind;
 pub use codes::{CODES, Code};
+pub use devcontainer::compose_files;
+pub use host::{Host, Links};
 pub use set::{OfSet, of_set};
 
 /// What happens with a change that carries a risk.
@@ -73,6 +79,7 @@ const FAMILIES: &[&[rule::Rule]] = &[
     git_files::RULES,
     shells::RULES,
     editors::RULES,
+    language_tools::RULES,
     agents::RULES,
     devcontainer::RULES,
     ci::RULES,
@@ -82,19 +89,18 @@ const FAMILIES: &[&[rule::Rule]] = &[
 
 /// Judges one change. `old` and `new` are a file's bytes or a link's target; `None` where there is neither, or where a
 /// file is larger than is read. One risk for each code at most, the heaviest first.
-pub fn assess(change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<Risk> {
-    assess_with(change, old, new, None)
-}
-
-/// As [`assess`], where `hooks_path` is the folder inside of the repo that the host's `core.hooksPath` names.
-pub fn assess_with(change: &Change, old: Option<&[u8]>, new: Option<&[u8]>, hooks_path: Option<&Path>) -> Vec<Risk> {
+pub fn assess(change: &Change, old: Option<&[u8]>, new: Option<&[u8]>, host: &Host<'_>) -> Vec<Risk> {
     if in_gitdir(change) {
         return vec![Risk::of(codes::GIT_DIR, "it lies inside a gitdir, or git could take it for one".into())];
     }
     let mut risks = modes::assess(change);
-    risks.extend(links::assess(change, new));
-    risks.extend(git_files::hook(change, hooks_path));
+    risks.extend(links::assess(change, new, host.links));
+    risks.extend(host::hook(change, host).or_else(|| git_files::hook(change)));
     if !same_content(change, old, new) {
+        risks.extend(host::settings(change, host));
+        if host.is_compose(&change.path) {
+            risks.extend(rule::judge_by(&devcontainer::NAMED_COMPOSE, change, old, new));
+        }
         risks.extend(FAMILIES.iter().flat_map(|family| rule::judge(family, change, old, new)));
     }
     risks.sort_by_key(|risk| std::cmp::Reverse(risk.tier));
@@ -109,16 +115,19 @@ pub fn assess_with(change: &Change, old: Option<&[u8]>, new: Option<&[u8]>, hook
 }
 
 /// Whether [`assess`] looks into the change. For all others `None` on both sides gives the same answer.
-pub fn needs_content(change: &Change) -> bool {
+pub fn needs_content(change: &Change, host: &Host<'_>) -> bool {
     if in_gitdir(change) || change.kind == ChangeKind::ModeChanged {
         return false;
     }
     let kind = |meta: Option<super::Meta>| meta.map(|meta| meta.kind);
     match (kind(change.old), kind(change.new)) {
         (_, Some(Kind::Symlink)) => true,
-        (_, Some(Kind::File)) | (Some(Kind::File), None) => FAMILIES
-            .iter()
-            .any(|family| rule::first(family, &change.path, false).is_some_and(|rule| rule.judge.reads())),
+        (_, Some(Kind::File)) | (Some(Kind::File), None) => {
+            let reads = |family: &&[rule::Rule]| {
+                rule::first(family, &change.path, false).is_some_and(|rule| rule.judge.reads())
+            };
+            FAMILIES.iter().any(reads) || host.is_compose(&change.path)
+        }
         _ => false,
     }
 }

@@ -7,7 +7,7 @@ use super::Risk;
 use super::codes::{
     NEW_EXECUTABLE, SET_ID, SHADOW_BINARY, SPECIAL_FILE, TESTS_DELETED, UNTRACKED_DELETED, WORLD_WRITABLE,
 };
-use super::glob::{Meets, path_meets};
+use super::glob::{Meets, folded, path_is, path_meets};
 use super::rule::name_of;
 use crate::changes::{Change, ChangeKind, Class, Meta};
 use crate::layer::entry::Kind;
@@ -110,13 +110,11 @@ fn deleted(change: &Change, risks: &mut Vec<Risk>) {
 }
 
 fn is_shadow(change: &Change) -> bool {
-    is_one_of(SHADOWS, &change.path) || change.class == Class::Ignored && is_one_of(IGNORED_SHADOWS, &change.path)
+    let path = folded(&change.path);
+    let is_one_of = |patterns: &[&str]| patterns.iter().any(|pattern| path_meets(pattern, &path) == Some(Meets::Fully));
+    is_one_of(SHADOWS) || change.class == Class::Ignored && is_one_of(IGNORED_SHADOWS)
 }
 
 fn is_test(path: &Path) -> bool {
-    is_one_of(TESTS, path)
-}
-
-fn is_one_of(patterns: &[&str], path: &Path) -> bool {
-    patterns.iter().any(|pattern| path_meets(pattern, path.as_os_str().as_bytes()) == Some(Meets::Fully))
+    TESTS.iter().any(|pattern| path_is(pattern, path.as_os_str().as_bytes()))
 }

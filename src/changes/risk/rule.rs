@@ -1,11 +1,10 @@
 //! A rule is a pattern of paths and how such a file is judged. Rules come in families; in each the first that fits decides.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::codes::Code;
 use super::doc::{Doc, Format, Unparsed};
-use super::glob::{Meets, path_meets};
+use super::glob::{Meets, first_byte, first_bytes, folded, path_meets};
 use super::keys::{KeyRules, Keys, describe, risky, short};
 use super::{Risk, Tier};
 use crate::changes::{Change, ChangeKind};
@@ -17,6 +16,8 @@ pub(super) struct Rule {
     pub(super) pattern: &'static str,
     /// What about such a file is a risk.
     pub(super) judge: Judge,
+    /// See [`first_byte`].
+    first: u8,
 }
 
 /// How a file is judged. The code is what it gets where its content cannot be read.
@@ -37,20 +38,24 @@ pub(super) enum Judge {
 pub(super) type Judged = Result<Vec<Risk>, Unparsed>;
 
 impl Rule {
+    pub(super) const fn new(pattern: &'static str, judge: Judge) -> Self {
+        Self { pattern, judge, first: first_byte(pattern) }
+    }
+
     pub(super) const fn any(pattern: &'static str, code: Code, words: &'static str) -> Self {
-        Self { pattern, judge: Judge::Any(code, words) }
+        Self::new(pattern, Judge::Any(code, words))
     }
 
     pub(super) const fn keys(pattern: &'static str, code: Code, format: Format, rules: KeyRules) -> Self {
-        Self { pattern, judge: Judge::Keys(code, format, rules) }
+        Self::new(pattern, Judge::Keys(code, format, rules))
     }
 
     pub(super) const fn own(pattern: &'static str, code: Code, judge: fn(&Sides<'_>) -> Judged) -> Self {
-        Self { pattern, judge: Judge::Own(code, judge) }
+        Self::new(pattern, Judge::Own(code, judge))
     }
 
     pub(super) const fn harmless(pattern: &'static str) -> Self {
-        Self { pattern, judge: Judge::Harmless }
+        Self::new(pattern, Judge::Harmless)
     }
 }
 
@@ -102,24 +107,34 @@ impl Sides<'_> {
 /// The rule of a family that decides about a path: the first that it meets. A link may stand for a whole folder, and
 /// then the heaviest of all rules about files in there counts.
 pub(super) fn first<'a>(family: &'a [Rule], path: &Path, link: bool) -> Option<&'a Rule> {
-    let path = path.as_os_str().as_bytes();
-    let meeting = family.iter().filter_map(|rule| Some((rule, path_meets(rule.pattern, path)?)));
+    let path = folded(path);
+    let bytes = first_bytes(&path);
+    let near = family.iter().filter(|rule| link || bytes[usize::from(rule.first)]);
+    let mut meeting = near.filter_map(|rule| Some((rule, path_meets(rule.pattern, &path)?)));
     if link {
         let tier = |rule: &Rule| rule.judge.code().map(|code| code.1);
         return meeting.map(|(rule, _)| rule).max_by_key(|rule| tier(rule));
     }
-    meeting.filter(|(_, meets)| *meets == Meets::Fully).map(|(rule, _)| rule).next()
+    meeting.find(|(_, meets)| *meets == Meets::Fully).map(|(rule, _)| rule)
 }
 
 /// Judges one change by one family.
 pub(super) fn judge(family: &[Rule], change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<Risk> {
-    let kind = change.new.map(|meta| meta.kind);
-    let link = kind == Some(Kind::Symlink);
+    let link = change.new.is_some_and(|meta| meta.kind == Kind::Symlink);
     let mut found = Vec::new();
     if let (ChangeKind::Renamed, Some(from)) = (change.kind, &change.from) {
         found.extend(first(family, from, false).and_then(|rule| moved(rule, from)));
     }
-    let Some(rule) = first(family, &change.path, link) else { return found };
+    if let Some(rule) = first(family, &change.path, link) {
+        found.extend(judge_by(rule, change, old, new));
+    }
+    found
+}
+
+/// Judges one change by one rule, whatever its path.
+pub(super) fn judge_by(rule: &Rule, change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<Risk> {
+    let kind = change.new.map(|meta| meta.kind);
+    let mut found = Vec::new();
     // Where the old side is no file, or is another file that was renamed, all of the new side is new.
     let was_file = change.old.is_some_and(|meta| meta.kind == Kind::File) && change.kind != ChangeKind::Renamed;
     let sides = Sides { name: name_of(&change.path), old: old.filter(|_| was_file), new };

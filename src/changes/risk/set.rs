@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::Risk;
 use super::codes::{MASS_DELETION, NESTED_REPO};
+use super::glob::folded;
 use super::rule::name_of;
 use crate::changes::Change;
 use crate::layer::entry::Kind;
@@ -43,11 +44,11 @@ fn mass_deletion(changes: &[Change]) -> Option<Risk> {
 
 fn nested(changes: &[Change], on_host: impl Fn(&Path) -> bool) -> Vec<(usize, Risk)> {
     // One that is deleted is on the host, and the deletion may be left out: it counts as there.
-    let marks: BTreeSet<&Path> =
-        changes.iter().map(|change| &*change.path).filter(|path| is_named(path, &MARKS)).collect();
+    let marks: BTreeSet<Vec<u8>> =
+        changes.iter().filter(|change| is_named(&change.path, &MARKS)).map(|change| folded(&change.path)).collect();
     let has = |dir: &Path, name: &str| {
         let path = dir.join(name);
-        marks.contains(&*path) || on_host(&path)
+        marks.contains(&folded(&path)) || on_host(&path)
     };
     let is_repo = |dir: &Path| has(dir, HEAD) && (has(dir, "commondir") || has(dir, "objects") && has(dir, "refs"));
     let mut known: BTreeMap<&Path, bool> = BTreeMap::new();
@@ -71,5 +72,5 @@ fn nested(changes: &[Change], on_host: impl Fn(&Path) -> bool) -> Vec<(usize, Ri
 }
 
 fn is_named(path: &Path, names: &[&str]) -> bool {
-    path.file_name().is_some_and(|name| names.iter().any(|wanted| name == *wanted))
+    path.file_name().is_some_and(|name| names.iter().any(|wanted| name.eq_ignore_ascii_case(wanted)))
 }

@@ -1,6 +1,7 @@
 //! Files that something on the host runs or obeys by their names. Cases 20 to 24.
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use super::Arena;
 use crate::common::{Engine, on};
@@ -9,6 +10,7 @@ on!(native:
     case_20_shells_and_toolchains,
     case_21_editors,
     case_22_agents_and_devcontainers,
+    case_22_a_compose_file_that_a_dev_container_names,
     case_22_our_own_file_never_widens,
     case_23_build_entries_and_shadow_binaries,
     case_24_ci_locks_and_secrets,
@@ -85,6 +87,24 @@ fn case_22_agents_and_devcontainers(engine: Engine) {
         &[("CLAUDE.md", "obey", "agent-instructions"), ("AGENTS.md", "obey", "agent-instructions")],
         true,
     );
+}
+
+fn case_22_a_compose_file_that_a_dev_container_names(engine: Engine) {
+    let config = |name: &str| format!("{{\"dockerComposeFile\": \"../deploy/{name}\"}}");
+    let service = r#"services: {a: {privileged: true}}"#;
+    let arena = Arena::new(engine);
+    let script = format!(
+        "mkdir .devcontainer deploy; echo '{}' > .devcontainer/devcontainer.json
+        for file in host session other; do echo '{service}' > deploy/$file; done",
+        config("session")
+    );
+    arena.sh(&script).done();
+    let json = |arena: &Arena| arena.cowbox(&["diff", "--json", "--", "deploy/host"]).output().ok().stdout().to_owned();
+    assert!(!json(&arena).contains("devcontainer-host"), "{}", json(&arena));
+    arena.change_repo(|repo| fs::write(repo.join(".devcontainer.json"), config("host").replace("../", "")).unwrap());
+    assert!(json(&arena).contains("devcontainer-host"), "{}", json(&arena));
+    let _ = arena.apply(&[]).code(4).says("--allow devcontainer-host");
+    assert!(!arena.has("deploy/host") && !arena.has("deploy/session") && arena.has("deploy/other"));
 }
 
 fn case_22_our_own_file_never_widens(engine: Engine) {

@@ -9,7 +9,10 @@ use crate::common::{Engine, Fingerprint, on};
 on!(native:
     case_01_git_hooks,
     case_01_the_folder_that_core_hooks_path_names,
+    case_01_the_root_as_the_folder_of_hooks,
+    case_01_hooks_of_a_repository_inside,
     case_02_git_config_that_executes,
+    case_02_settings_that_the_hosts_git_includes,
     case_04_git_is_replaced_by_a_file_or_a_link,
     case_04_a_folder_that_git_takes_for_a_repository,
     case_05_attributes_submodules_and_the_sequencer,
@@ -60,6 +63,41 @@ fn case_01_the_folder_that_core_hooks_path_names(engine: Engine) {
     arena.sh("rm -r tools/checks; ln -s ../src tools/checks").done();
     let _ = arena.apply(&[]).code(4).says("--allow hook-dir");
     assert_eq!(arena.read("tools/checks/pre-commit"), "#!/bin/sh\n");
+}
+
+fn case_01_the_root_as_the_folder_of_hooks(engine: Engine) {
+    let arena = Arena::with_git(engine);
+    arena.git(&["config", "core.hooksPath", "."]);
+    arena.sh("echo x > pre-commit; chmod 755 pre-commit; echo x > plain; mkdir -p d; echo x > d/pre-commit").done();
+    let _ = arena.apply(&[]).code(4).says("--allow hook-dir");
+    assert!(!arena.has("pre-commit") && arena.has("plain") && arena.has("d/pre-commit"));
+}
+
+fn case_01_hooks_of_a_repository_inside(engine: Engine) {
+    let arena = Arena::with_git(engine);
+    arena.write("vendor/clone/file", "x\n");
+    arena.git(&["-C", "vendor/clone", "init", "-q"]);
+    arena.git(&["-C", "vendor/clone", "config", "core.hooksPath", "../shared"]);
+    arena.sh("mkdir vendor/shared; echo x > vendor/shared/pre-commit; echo y > vendor/clone/file").done();
+    let _ = arena.apply(&[]).code(4).says("--allow hook-dir");
+    assert!(!arena.has("vendor/shared/pre-commit"));
+    assert_eq!(arena.read("vendor/clone/file"), "y\n");
+}
+
+fn case_02_settings_that_the_hosts_git_includes(engine: Engine) {
+    let arena = Arena::with_git(engine);
+    arena.write("conf/git", "[core]\n");
+    arena.git(&["config", "include.path", "../conf/git"]);
+    arena.git(&["config", "includeIf.gitdir:/nowhere/.path", "../conf/later"]);
+    arena.git(&["config", "core.attributesFile", "conf/attributes"]);
+    let script = format!(
+        "printf '[core]\\n fsmonitor = {0}\\n' | tee conf/git > conf/later; echo '* filter=x' > conf/attributes; echo x > conf/plain",
+        arena.fire()
+    );
+    arena.sh(&script).done();
+    let _ = arena.apply(&[]).code(4).says("--allow vcs-settings").says("--allow git-attributes");
+    assert_eq!(arena.read("conf/git"), "[core]\n");
+    assert!(!arena.has("conf/later") && !arena.has("conf/attributes") && arena.has("conf/plain"));
 }
 
 fn case_02_git_config_that_executes(engine: Engine) {

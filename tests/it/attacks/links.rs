@@ -11,6 +11,7 @@ on!(native:
     case_07_a_folder_becomes_a_link_in_the_session,
     case_07_a_folder_becomes_a_link_on_the_host,
     case_07_the_hosts_link_is_replaced_not_followed,
+    case_08_a_link_through_a_link_of_the_host,
     case_16_hard_links_to_the_outside,
     case_16_names_of_one_file,
 );
@@ -84,6 +85,17 @@ fn case_08_a_symlink_as_content(engine: Engine) {
 }
 
 /// A package store shares its files with the repo by hard links.
+fn case_08_a_link_through_a_link_of_the_host(engine: Engine) {
+    let arena = Arena::new(engine);
+    arena.change_repo(|repo| {
+        symlink(arena.outside(), repo.join("shared")).unwrap();
+        symlink("src", repo.join("inner")).unwrap();
+    });
+    arena.sh("ln -s shared/canary leaves; ln -s inner/main.c stays").done();
+    let _ = arena.apply(&[]).code(4).says("--allow symlink-outside");
+    assert!(!arena.has("leaves") && arena.has("stays"));
+}
+
 fn case_16_hard_links_to_the_outside(engine: Engine) {
     let mut arena = Arena::new(engine);
     for name in ["written", "touched", "gone"] {

@@ -9,9 +9,9 @@ fn reason(path: &str, old: &str, new: &str) -> String {
 }
 
 /// Path, before, after, codes.
-type Sample = (&'static str, &'static str, &'static str, &'static [&'static str]);
+pub(super) type Sample = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
-fn check(samples: &[Sample]) {
+pub(super) fn check(samples: &[Sample]) {
     for (path, old, new, expected) in samples {
         let risks = edit(path, old, new);
         assert_eq!(codes(&risks), *expected, "{path}: {old} -> {new}: {risks:?}");

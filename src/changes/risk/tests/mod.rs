@@ -1,15 +1,17 @@
 //! Rules against samples: each code fires, its near miss does not, hostile documents end quickly.
 
 mod documents;
+mod host;
 mod hostile;
 mod lockfiles;
 mod names;
 mod sets;
 mod table;
+mod tools;
 
 use std::path::PathBuf;
 
-use super::{Risk, assess, needs_content};
+use super::{Host, Risk};
 use crate::changes::{Change, ChangeKind, Class, Meta};
 use crate::layer::entry::Kind;
 
@@ -44,6 +46,15 @@ fn deleted(path: &str) -> Change {
 
 fn codes(risks: &[Risk]) -> Vec<&'static str> {
     risks.iter().map(|risk| risk.code).collect()
+}
+
+/// Where nothing is known of the host.
+fn assess(change: &Change, old: Option<&[u8]>, new: Option<&[u8]>) -> Vec<Risk> {
+    super::assess(change, old, new, &Host::UNKNOWN)
+}
+
+fn needs_content(change: &Change) -> bool {
+    super::needs_content(change, &Host::UNKNOWN)
 }
 
 /// A file whose text changed; an empty old text is a new file.

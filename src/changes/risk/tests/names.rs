@@ -1,8 +1,8 @@
 //! Rules by name, type, mode and place.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::super::{Tier, assess, assess_with};
+use super::super::Tier;
 use super::*;
 
 #[test]
@@ -49,6 +49,30 @@ fn a_name_alone_is_a_risk_at_any_depth() {
 }
 
 #[test]
+fn cases_and_invisible_characters_hide_no_name() {
+    for (path, code) in [
+        (".ENVRC", "shell-autoload"),
+        (".en\u{200c}vrc", "shell-autoload"),
+        (".VSCode/cmake-kits.json", "editor-autoload"),
+        (".Claude/Commands/x.md", "agent-config"),
+        (".HUSKY/pre-commit", "hook-dir"),
+        ("MAKEFILE", "build-entry"),
+        ("GITMOD~1", "git-attributes"),
+        ("gi7d29~1", "git-attributes"),
+        (".GIT/config", "git-dir"),
+        ("git~1/config", "git-dir"),
+        (".git /config", "git-dir"),
+        (".g\u{200c}it/config", "git-dir"),
+    ] {
+        assert_eq!(codes(&assess(&added(path), None, Some(b"x"))), [code], "{path}");
+    }
+    assert_eq!(codes(&edit(".VSCode/Tasks.json", "{}", r#"{"tasks": [{"command": "x"}]}"#)), ["build-entry"]);
+    // Names of tests are told apart by their case.
+    assert_eq!(codes(&assess(&deleted("src/latest.java"), None, None)), [""; 0]);
+    assert_eq!(codes(&assess(&deleted("src/LaTest.java"), None, None)), ["tests-deleted"]);
+}
+
+#[test]
 fn names_that_only_resemble_are_none() {
     for path in [
         "envrc",
@@ -66,6 +90,12 @@ fn names_that_only_resemble_are_none() {
         ".vscode/x.code-snippets",
         ".env.example",
         "src/main.rs",
+        "docs/lefthook.md",
+        "src/session.rs",
+        "pi/config.json",
+        "ssh/config",
+        "bin/tool",
+        "irbrc.rb",
     ] {
         assert_eq!(codes(&assess(&added(path), None, Some(b"PATH=/x"))), [""; 0], "{path}");
     }
@@ -200,15 +230,4 @@ fn a_link_brings_the_files_of_a_folder_along() {
     let judged = assess(&change(".github", ChangeKind::Added, None, link()), None, Some(b"inside"));
     assert_eq!(codes(&judged), ["agent-config", "ci"]);
     assert_eq!(codes(&assess(&change("docs", ChangeKind::Added, None, link()), None, Some(b"inside"))), [""; 0]);
-}
-
-#[test]
-fn the_folder_of_core_hooks_path_is_one_of_hooks() {
-    let judge = |path: &str, dir: &str| codes(&assess_with(&added(path), None, Some(b"x"), Some(Path::new(dir))));
-    assert_eq!(judge("tools/hooks/pre-commit", "tools/hooks"), ["hook-dir"]);
-    assert_eq!(judge("tools/hooks2/pre-commit", "tools/hooks"), [""; 0]);
-    assert_eq!(judge("x", ""), [""; 0]);
-    let dev = change("dev", ChangeKind::TypeChanged, Some(meta(Kind::Dir, 0o755)), link());
-    let judged = assess_with(&dev, None, Some(b"elsewhere"), Some(Path::new("dev/hooks")));
-    assert_eq!(codes(&judged), ["hook-dir"]);
 }

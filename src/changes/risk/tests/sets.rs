@@ -23,6 +23,7 @@ fn a_directory_that_git_takes_for_a_repository() {
     let bare = ["x/", "x/HEAD", "x/config", "x/objects/", "x/objects/a", "x/readme", "x/refs/"];
     assert_eq!(nested(&bare, &[]), ["x/HEAD", "x/config", "x/objects", "x/objects/a", "x/refs"]);
     assert_eq!(nested(&["x/HEAD", "x/commondir"], &[]), ["x/HEAD", "x/commondir"]);
+    assert_eq!(nested(&["x/Head", "X/objects/", "x/REFS/", "x/Config"], &[]).len(), 4);
     assert_eq!(nested(&["HEAD", "objects/", "refs/"], &[]), ["HEAD", "objects", "refs"]);
     assert_eq!(nested(&["x/HEAD"], &["x/objects", "x/refs"]), ["x/HEAD"]);
     // A repository that is a fixture on the host: its settings and hooks are what counts.

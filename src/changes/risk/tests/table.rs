@@ -19,6 +19,7 @@ fn every_code_can_be_produced() {
         (".mcp.json", "x"),
         (".devcontainer.json", r#"{"initializeCommand": "x", "image": "x"}"#),
         (".gitattributes", "* filter=x"),
+        (".hg/hgrc", "x"),
         ("AGENTS.md", "x"),
         ("Jenkinsfile", "x"),
         ("Makefile", "x"),
