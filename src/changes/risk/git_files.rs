@@ -49,6 +49,9 @@ const HOOKS: &[Rule] = &[
     Rule::any(".lefthook/**", HOOK_DIR, ""),
     Rule::any(".lefthook-local/**", HOOK_DIR, ""),
     Rule::any(".config/lefthook*", HOOK_DIR, ""),
+    Rule::any(".pre-commit-config.yaml", HOOK_DIR, ""),
+    Rule::any(".overcommit.yml", HOOK_DIR, ""),
+    Rule::any(".lintstagedrc*", HOOK_DIR, ""),
 ];
 
 /// Anything that lands where hooks usually are. A mode counts too: it switches a hook on.

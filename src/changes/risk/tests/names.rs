@@ -16,6 +16,7 @@ fn a_name_alone_is_a_risk_at_any_depth() {
         (".idea/workspace.xml", "editor-autoload"),
         (".dir-locals.el", "editor-autoload"),
         (".husky/pre-commit", "hook-dir"),
+        (".pre-commit-config.yaml", "hook-dir"),
         (".githooks/a/b", "hook-dir"),
         (".claude/hooks/run.sh", "agent-config"),
         (".claude/commands/x.md", "agent-config"),
@@ -37,7 +38,7 @@ fn a_name_alone_is_a_risk_at_any_depth() {
         ("gradle/wrapper/gradle-wrapper.jar", "build-entry"),
         (".mvn/jvm.config", "build-entry"),
         (".bazelrc", "build-entry"),
-        (".pre-commit-config.yaml", "build-entry"),
+        (".pre-commit-hooks.yaml", "build-entry"),
         ("docker-compose.override.yml", "build-entry"),
         (".python-version", "build-entry"),
     ] {
