@@ -1,7 +1,7 @@
 //! What the session saw of the host: the third side of every comparison.
 //!
-//! A host file whose ctime is older than the session's start is what the session saw. When a run ends,
-//! this is written down for every path that the session has a copy of, with the content of text files,
+//! A host file whose ctime is older than the session's start is what the session saw, if it is in its place
+//! (`places`). When a run ends, this is written down for every path that the session has a copy of, with the content of text files,
 //! so that a later edit on the host can be told apart and merged. After an apply it is what was applied.
 //! Only the host writes here (`base.jsonl`, `base.pack` beside the record).
 
@@ -13,9 +13,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::blobs::Blobs;
+use super::old_index::OldIndex;
 use super::pack;
 pub use super::pack::{Kept, LARGEST, Pack, text_of};
 use crate::git::Id;
+use crate::git::index::Stat;
 use crate::layer::entry::Identity;
 use crate::paths::BytePath;
 
@@ -99,6 +101,10 @@ pub struct Base {
     entries: HashMap<PathBuf, Known>,
     /// What was checked out when the last run started.
     blobs: Option<Blobs>,
+    /// What git tracked then.
+    index: Option<OldIndex>,
+    /// The inode of the repo's root then.
+    root: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -188,6 +194,13 @@ impl Base {
         self
     }
 
+    /// With what git tracked and which directory the repo was when the last run started.
+    #[must_use]
+    pub fn with_start(mut self, index: OldIndex, root: Option<u64>) -> Self {
+        (self.index, self.root) = (Some(index), root);
+        self
+    }
+
     /// Writes it, whole or not at all.
     pub fn save(&mut self) -> io::Result<()> {
         let temp = self.dir.join(".new-base.jsonl");
@@ -253,12 +266,13 @@ impl Base {
         }
     }
 
-    /// The host's side as the session saw it, from what the host has now if nothing was written down.
-    pub fn first_look(&self, path: &Path, host: Option<&Identity>) -> At {
+    /// The host's side as the session saw it, from what the host has now if nothing was written down. `in_place`:
+    /// nothing speaks for its having been elsewhere when the run started.
+    pub fn first_look(&self, path: &Path, host: Option<&Identity>, in_place: bool) -> At {
         match host {
             None => At::Absent,
             _ if self.was_closed_above(path) => At::Absent,
-            Some(host) if !host.is_dir() && self.is_of_the_run(host) => At::Unknown,
+            Some(host) if !host.is_dir() && (self.is_of_the_run(host) || !in_place) => At::Unknown,
             Some(host) => At::Here(*host),
         }
     }
@@ -274,13 +288,30 @@ impl Base {
         path.ancestors().skip(1).any(|above| self.entries.get(above).is_some_and(|known| known.closed))
     }
 
-    fn saw(&self, path: &Path, host: &Identity) -> At {
-        self.get(path).map_or_else(|| self.first_look(path, Some(host)), |entry| entry.host)
+    /// Whether the repo's root is the directory that it was when the last run started.
+    pub fn is_root(&self, host: &Identity) -> bool {
+        self.root.is_none_or(|inode| inode == host.inode)
+    }
+
+    /// Whether this directory was noted here when an earlier run ended.
+    pub fn knows_dir(&self, path: &Path, host: &Identity) -> bool {
+        let then = self.get(path).filter(|entry| !entry.done).map(|entry| entry.host);
+        matches!(then, Some(At::Here(then)) if then.is_dir() && then.inode == host.inode)
+    }
+
+    /// The files that git tracked in a directory when the last run started.
+    pub fn files_of_the_index(&self, dir: &Path) -> impl Iterator<Item = (&[u8], Stat)> {
+        let known = self.index.as_ref().zip(self.stamp);
+        known.into_iter().flat_map(move |(index, stamp)| index.files_in(dir, stamp))
+    }
+
+    fn saw(&self, path: &Path, host: &Identity, in_place: bool) -> At {
+        self.get(path).map_or_else(|| self.first_look(path, Some(host), in_place), |entry| entry.host)
     }
 
     /// Whether the host changed a path since the session saw it.
-    pub fn has_moved(&self, path: &Path, host: &Identity) -> bool {
-        match self.saw(path, host) {
+    pub fn has_moved(&self, path: &Path, host: &Identity, in_place: bool) -> bool {
+        match self.saw(path, host, in_place) {
             At::Here(then) if host.is_dir() && then.is_dir() => then.permissions() != host.permissions(),
             At::Here(then) => then != *host,
             At::Absent | At::Unknown => true,
@@ -301,8 +332,8 @@ impl Base {
     }
 
     /// The permission bits that the session saw of a file, given the host's; `None`: nobody knows.
-    pub fn permissions(&self, path: &Path, host: &Identity) -> Option<u32> {
-        match self.saw(path, host) {
+    pub fn permissions(&self, path: &Path, host: &Identity, in_place: bool) -> Option<u32> {
+        match self.saw(path, host, in_place) {
             At::Here(then) => Some(then.permissions()),
             // Both made one.
             At::Absent => Some(host.permissions()),
@@ -316,10 +347,10 @@ impl Base {
     }
 
     /// How a directory looked when the session saw it, given how the host's looks now; `None`: nobody knows.
-    pub fn looks<'a>(&'a self, path: &Path, host: &Identity, now: &'a Xattrs) -> Option<Looks<'a>> {
+    pub fn looks<'a>(&'a self, path: &Path, host: &Identity, now: &'a Xattrs, in_place: bool) -> Option<Looks<'a>> {
         let Some(known) = self.entries.get(path) else {
-            return match self.first_look(path, Some(host)) {
-                At::Here(_) if self.is_of_the_run(host) => None,
+            return match self.first_look(path, Some(host), in_place) {
+                At::Here(_) if self.is_of_the_run(host) || !in_place => None,
                 At::Here(then) => Some(Looks { mode: then.permissions(), xattrs: now }),
                 _ => Some(Looks { mode: host.permissions(), xattrs: &NO_XATTRS }),
             };
@@ -360,41 +391,4 @@ impl Base {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_end_of_a_run_makes_it_complete() {
-        let dir = tempfile::tempdir().unwrap();
-        let load = |stamp| Base::load(dir.path(), stamp).unwrap();
-        let is_noted = |stamp| Base::is_noted(dir.path(), stamp).unwrap();
-        assert!(!load(Some(1)).is_complete() && !is_noted(Some(1)));
-        load(Some(1)).save().unwrap();
-        assert!(!load(Some(1)).is_complete() && !is_noted(Some(1)));
-        let mut base = load(Some(1));
-        base.run_ended();
-        base.save().unwrap();
-        assert!(load(Some(1)).is_complete() && is_noted(Some(1)));
-        // Nor does what is written later take it away.
-        load(Some(2)).save().unwrap();
-        assert!(!load(Some(2)).is_complete() && load(Some(1)).is_complete());
-    }
-
-    #[test]
-    fn what_the_end_noted_outlives_an_apply() {
-        let dir = tempfile::tempdir().unwrap();
-        let entry = |host| Entry { host, session: None, content: None, done: false };
-        let id = Identity::from(&rustix::fs::stat(dir.path()).unwrap());
-        let xattrs = Xattrs::from([(b"user.x".to_vec(), b"\0\xff".to_vec())]);
-        let mut base = Base::load(dir.path(), Some(i64::MAX)).unwrap();
-        base.set("d".into(), entry(At::Here(id)));
-        base.set_xattrs(Path::new("d"), xattrs.clone());
-        base.set_closed(&HashSet::from([Path::new("d")]));
-        base.save().unwrap();
-        let mut base = Base::load(dir.path(), Some(i64::MAX)).unwrap();
-        base.set("d".into(), Entry { done: true, ..entry(At::Here(id)) });
-        assert_eq!(base.looks(Path::new("d"), &id, &NO_XATTRS).unwrap().xattrs, &xattrs);
-        assert_eq!(base.first_look(Path::new("d/new"), Some(&id)), At::Absent);
-        assert_eq!(base.first_look(Path::new("dd/new"), Some(&id)), At::Here(id));
-    }
-}
+mod tests;

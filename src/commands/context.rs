@@ -73,7 +73,7 @@ impl<'a> Context<'a> {
         }
         // Apart: it may take rights that whoever goes on to start a sandbox must not have.
         if next == State::Stopped
-            && let Err(error) = access::apart(|| self.look_at_end(session).map(|_| ()))
+            && let Err(error) = access::apart(|| self.look_at_end(session, None).map(|_| ()))
         {
             self.ui.warn(error.message());
         }

@@ -5,6 +5,7 @@ use std::io;
 use rustix::process::{WaitOptions, waitpid};
 use rustix::thread::UnshareFlags;
 use std::collections::HashSet;
+use std::fs::File;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -12,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::context::Context;
 use crate::changes::base::Base;
 use crate::changes::classify::Classifier;
+use crate::changes::old_index::OldIndex;
 use crate::changes::read::{self, Layers, Reading};
 use crate::changes::risk::{self, OfSet, Risk};
 use crate::changes::sides::Sides;
@@ -82,8 +84,15 @@ impl Look {
 impl Context<'_> {
     /// What a session changed, whatever ids its files have.
     pub fn look(&self, session: &Session) -> Result<Look> {
+        self.look_with(session, None)
+    }
+
+    fn look_with(&self, session: &Session, index: Option<&File>) -> Result<Look> {
         let layers = session.layers();
-        let base = self.base(session)?;
+        let base = self.base(session)?.with_start(
+            OldIndex::new(&session.record.repo.0, index),
+            session.record.incarnation.as_ref().and_then(|run| run.root),
+        );
         let reading = self.with_access(session, || read::read(&layers, &base))?;
         Ok(Look { layers, base, reading, risks: OfSet::default(), hooks: None })
     }
@@ -123,13 +132,14 @@ impl Context<'_> {
         Ok(look)
     }
 
-    /// The same when a run has ended: what the session saw of the host is written down.
-    pub fn look_at_end(&self, session: &Session) -> Result<Look> {
-        let mut look = self.look(session)?;
+    /// The same when a run has ended: what the session saw of the host is written down. `index` is git's of when it
+    /// started, if somebody has held it.
+    pub fn look_at_end(&self, session: &Session, index: Option<&File>) -> Result<Look> {
+        let mut look = self.look_with(session, index)?;
         // Taking files over changes their ctime, by which they are known: better now than later.
         if look.reading.foreign && session.record.engine.kind == engine::Kind::Docker {
             self.engine(session)?.reclaim(session.dir())?;
-            look = self.look(session)?;
+            look = self.look_with(session, index)?;
         }
         if !look.base.is_complete() {
             let noted = ended::note(&look.reading, &look.layers, &mut look.base);
@@ -155,7 +165,7 @@ impl Context<'_> {
         }
         // In a child, should it have to enter a user namespace: engines are not started from there.
         let looked = in_child(|| {
-            if let Err(error) = self.look_at_end(session) {
+            if let Err(error) = self.look_at_end(session, None) {
                 self.ui.warn(error.message());
             }
         });

@@ -115,6 +115,9 @@ pub struct Incarnation {
     /// The commit that was checked out then.
     #[serde(default)]
     pub head: Option<String>,
+    /// The inode of the repo's root then.
+    #[serde(default)]
+    pub root: Option<u64>,
     /// When it ended, if it was seen to end.
     pub ended: Option<u64>,
     /// Exit code; `None` while it runs or when the runner died.
