@@ -6,12 +6,14 @@
 //! Only the host writes here (`base.jsonl`, `base.pack` beside the record).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::at_start::AtStart;
 use super::blobs::Blobs;
 use super::old_index::OldIndex;
 use super::pack;
@@ -105,6 +107,8 @@ pub struct Base {
     index: Option<OldIndex>,
     /// The inode of the repo's root then.
     root: Option<u64>,
+    /// And those of the directories in it.
+    dirs: HashMap<OsString, u64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -194,11 +198,11 @@ impl Base {
         self
     }
 
-    /// With what git tracked and which directory the repo was when the last run started.
+    /// With what was where when the last run started.
     #[must_use]
-    pub fn with_start(mut self, index: OldIndex, root: Option<u64>) -> Self {
-        (self.index, self.root) = (Some(index), root);
-        self
+    pub fn with_start(self, repo: &Path, root: Option<u64>, start: &AtStart) -> Self {
+        let index = Some(OldIndex::new(repo, start.index.as_ref()));
+        Self { index, root, dirs: start.dirs.clone(), ..self }
     }
 
     /// Writes it, whole or not at all.
@@ -293,8 +297,11 @@ impl Base {
         self.root.is_none_or(|inode| inode == host.inode)
     }
 
-    /// Whether this directory was noted here when an earlier run ended.
+    /// Whether this directory was noted here when the last run started, or an earlier one ended.
     pub fn knows_dir(&self, path: &Path, host: &Identity) -> bool {
+        if self.dirs.get(path.as_os_str()) == Some(&host.inode) {
+            return true;
+        }
         let then = self.get(path).filter(|entry| !entry.done).map(|entry| entry.host);
         matches!(then, Some(At::Here(then)) if then.is_dir() && then.inode == host.inode)
     }

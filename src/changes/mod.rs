@@ -1,5 +1,6 @@
 //! What a session changed, relative to the repo as it is now.
 
+pub mod at_start;
 pub mod base;
 pub mod blobs;
 pub mod classify;

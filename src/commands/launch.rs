@@ -14,7 +14,8 @@ use super::context::Context;
 use super::heal::check_idle;
 use super::report::Report;
 use super::run;
-use crate::changes::{blobs, old_index};
+use crate::changes::at_start::AtStart;
+use crate::changes::blobs;
 use crate::engine::{Engine, Sandbox};
 use crate::error::{Error, Kind, Result, reason};
 use crate::layer::{Encoding, create};
@@ -51,8 +52,8 @@ pub struct Finished {
     pub interrupted: bool,
     /// The command was never started, though the session was.
     pub failure: Option<Error>,
-    /// Git's index as it was at the start.
-    pub index: Option<File>,
+    /// What was held of the host from the start.
+    pub start: AtStart,
 }
 
 impl Launch<'_> {
@@ -85,7 +86,7 @@ impl Launch<'_> {
         let _ = rustix::process::setsid();
         match self.go(plan, resumed, Some(&mut parent)) {
             Ok(finished) => {
-                if let Err(error) = self.context.look_at_end(&finished.session, finished.index.as_ref()) {
+                if let Err(error) = self.context.look_at_end(&finished.session, &finished.start) {
                     self.context.ui.warn(error.message());
                 }
                 if let Some(report) = self.report.filter(|report| !report.is_stdout()) {
@@ -155,11 +156,11 @@ impl Launch<'_> {
         }
 
         let mut open: Option<(Session, Lock)> = None;
-        let mut index = None;
+        let mut start = AtStart::default();
         let has_container = self.engine.record().kind != crate::engine::Kind::Native;
         let started = self.engine.start(&plan, &container, &mut |init| {
             if !plan.ephemeral {
-                index = old_index::hold(&plan.repo);
+                start = AtStart::of(&plan.repo);
             }
             let incarnation = Incarnation {
                 container: has_container.then(|| container.clone()),
@@ -230,7 +231,7 @@ impl Launch<'_> {
             }
             let _ = writeln!(parent, "started {id}");
         }
-        Ok(Finished { session, lock, code, interrupted, failure, index })
+        Ok(Finished { session, lock, code, interrupted, failure, start })
     }
 
     /// Locks a session that stopped, and makes sure that it still is as it was when it was looked at.

@@ -5,15 +5,14 @@ use std::io;
 use rustix::process::{WaitOptions, waitpid};
 use rustix::thread::UnshareFlags;
 use std::collections::HashSet;
-use std::fs::File;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 use super::context::Context;
+use crate::changes::at_start::AtStart;
 use crate::changes::base::Base;
 use crate::changes::classify::Classifier;
-use crate::changes::old_index::OldIndex;
 use crate::changes::read::{self, Layers, Reading};
 use crate::changes::risk::{self, OfSet, Risk};
 use crate::changes::sides::Sides;
@@ -84,15 +83,13 @@ impl Look {
 impl Context<'_> {
     /// What a session changed, whatever ids its files have.
     pub fn look(&self, session: &Session) -> Result<Look> {
-        self.look_with(session, None)
+        self.look_with(session, &AtStart::default())
     }
 
-    fn look_with(&self, session: &Session, index: Option<&File>) -> Result<Look> {
+    fn look_with(&self, session: &Session, start: &AtStart) -> Result<Look> {
         let layers = session.layers();
-        let base = self.base(session)?.with_start(
-            OldIndex::new(&session.record.repo.0, index),
-            session.record.incarnation.as_ref().and_then(|run| run.root),
-        );
+        let root = session.record.incarnation.as_ref().and_then(|run| run.root);
+        let base = self.base(session)?.with_start(&session.record.repo.0, root, start);
         let reading = self.with_access(session, || read::read(&layers, &base))?;
         Ok(Look { layers, base, reading, risks: OfSet::default(), hooks: None })
     }
@@ -132,14 +129,14 @@ impl Context<'_> {
         Ok(look)
     }
 
-    /// The same when a run has ended: what the session saw of the host is written down. `index` is git's of when it
-    /// started, if somebody has held it.
-    pub fn look_at_end(&self, session: &Session, index: Option<&File>) -> Result<Look> {
-        let mut look = self.look_with(session, index)?;
+    /// The same when a run has ended: what the session saw of the host is written down. `start` has what
+    /// somebody has held since then, if somebody has.
+    pub fn look_at_end(&self, session: &Session, start: &AtStart) -> Result<Look> {
+        let mut look = self.look_with(session, start)?;
         // Taking files over changes their ctime, by which they are known: better now than later.
         if look.reading.foreign && session.record.engine.kind == engine::Kind::Docker {
             self.engine(session)?.reclaim(session.dir())?;
-            look = self.look_with(session, index)?;
+            look = self.look_with(session, start)?;
         }
         if !look.base.is_complete() {
             let noted = ended::note(&look.reading, &look.layers, &mut look.base);
@@ -165,7 +162,7 @@ impl Context<'_> {
         }
         // In a child, should it have to enter a user namespace: engines are not started from there.
         let looked = in_child(|| {
-            if let Err(error) = self.look_at_end(session, None) {
+            if let Err(error) = self.look_at_end(session, &AtStart::default()) {
                 self.ui.warn(error.message());
             }
         });

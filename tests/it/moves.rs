@@ -24,6 +24,7 @@ on!(native:
     an_exchanged_copy_that_git_has_looked_at_is_not_written_to,
     an_exchanged_repository_is_not_written_to,
     a_resumed_session_knows_where_things_were,
+    where_nothing_tells_it_is_a_conflict,
 );
 
 /// Runs a script of the host's in the repo.
@@ -120,7 +121,6 @@ fn a_moved_directory_that_was_written_to_afterwards_is_known(engine: Engine) {
 fn what_lies_deep_in_a_moved_directory_is_not_overwritten(engine: Engine) {
     let sandbox = with_git(engine);
     for (dir, text) in [("src", "first\n"), ("other", "second\n")] {
-        // Not tracked, tracked, and tracked with an edit.
         sandbox.write(format!("{dir}/a/b/new"), text);
     }
     let swap = "mv src src.old; mv other src";
@@ -164,17 +164,18 @@ fn with_three_kinds(engine: Engine) -> Sandbox {
     sandbox.write("src/deep/edited", "first\nedited\n");
     sandbox.write("src/deep/gone", "first\nedited\n");
     sandbox.write("src/deep/new", "new\n");
-    sandbox.write("src/deep/loose/new", "new\n");
+    sandbox.write("loose/new", "new\n");
     sandbox
 }
 
-const THREE: &str = "cd src/deep; for f in clean edited new loose/new; do echo session >> $f; done; rm gone";
+const THREE: &str =
+    "echo session >> loose/new; cd src/deep; for f in clean edited new; do echo session >> $f; done; rm gone";
 
 #[track_caller]
 fn three_have_landed(sandbox: &Sandbox) {
     apply(sandbox, &[]).done();
-    for path in ["clean", "edited", "new", "loose/new"] {
-        let text = read(sandbox, &format!("src/deep/{path}"));
+    for path in ["src/deep/clean", "src/deep/edited", "src/deep/new", "loose/new"] {
+        let text = read(sandbox, path);
         assert!(text.ends_with("session\n"), "{path}: {text}");
     }
     assert!(!sandbox.repo().join("src/deep/gone").exists());
@@ -187,7 +188,7 @@ fn neighbours_in_two_levels_are_no_conflict(engine: Engine) {
         THREE,
         |repo| {
             // As editors save.
-            for path in ["README.md", "src/main.c", "src/deep/other", "src/deep/loose/other"] {
+            for path in ["README.md", "src/main.c", "src/deep/other", "loose/other"] {
                 replace(repo, path, "host\n");
                 fs::rename(repo.join(path), repo.join("saved")).unwrap();
                 fs::rename(repo.join("saved"), repo.join(path)).unwrap();
@@ -229,7 +230,7 @@ fn an_exchanged_copy_that_git_has_looked_at_is_not_written_to(engine: Engine) {
         },
         "",
     );
-    refused(&sandbox, &["src/deep/new", "src/deep/loose/new", "src/deep/edited", "src/deep/gone"]);
+    refused(&sandbox, &["src/deep/new", "src/deep/edited", "src/deep/gone"]);
 }
 
 fn an_exchanged_repository_is_not_written_to(engine: Engine) {
@@ -275,4 +276,12 @@ fn a_resumed_session_knows_where_things_were(engine: Engine) {
     sandbox.change_repo(in_repo("mv d other; mv d.old d"));
     apply(&sandbox, &[]).done();
     assert!(!sandbox.repo().join("d/e/gone").exists());
+}
+
+fn where_nothing_tells_it_is_a_conflict(engine: Engine) {
+    let sandbox = with_git(engine);
+    sandbox.write("new/deep/file", "first\n");
+    // As a move would look: files came and went in two levels, and git knows none of them.
+    edit_during(&sandbox, "echo session > new/deep/file", in_repo("touch new/x new/deep/y"), "");
+    refused(&sandbox, &["new/deep/file"]);
 }
