@@ -376,7 +376,7 @@ impl Base {
         let Some(entry) = self.get(path) else { return Ok(self.committed(path).map(Kept::Committed)) };
         // Never from the commit: what is known may be of an earlier run, and the host has committed its edit since.
         let Some(place) = entry.content else { return Ok(None) };
-        let bytes = pack::read(&self.dir, place)?;
+        let Some(bytes) = pack::read(&self.dir, place)? else { return Ok(None) };
         let seen = entry.done || entry.host != At::Unknown;
         Ok(Some(if seen { Kept::Seen(bytes) } else { Kept::Committed(bytes) }))
     }
@@ -389,6 +389,11 @@ impl Base {
     /// Whether there is a commit to look things up in.
     pub fn knows_a_commit(&self) -> bool {
         self.blobs.is_some()
+    }
+
+    /// Where the contents that are known lie in the pack.
+    pub fn places(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.entries.values().filter_map(|known| known.entry.content)
     }
 
     /// Opens the pack to keep more contents in.
