@@ -20,7 +20,7 @@ use super::sides::Reader;
 use crate::layer::entry::{Found, Identity, Kind};
 
 /// So many files of a directory are looked at: each that the host has not touched would do.
-const WITNESSES: usize = 32;
+const WITNESSES: usize = 1000;
 
 /// The host's directories that were met, and what has been found out about them.
 pub struct Places<'a> {
