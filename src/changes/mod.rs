@@ -12,6 +12,7 @@ pub mod digest;
 pub mod ended;
 pub mod filter;
 pub mod judge;
+pub mod layers;
 pub mod links;
 pub mod merge;
 pub mod old_index;

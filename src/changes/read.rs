@@ -11,9 +11,9 @@ use sha2::{Digest, Sha256};
 use super::base::Base;
 use super::deep::{on_a_large_stack, raise_limit};
 use super::judge::{Judge, Verdict};
+pub use super::layers::Layers;
 use super::places::Places;
 use super::{Change, ChangeKind, ChangeSet, Conflict};
-use crate::layer::Encoding;
 use crate::layer::entry::{Found, Identity, Kind};
 use crate::layer::stack::{Dir, Entry};
 
@@ -33,45 +33,6 @@ impl Unreadable {
     /// Whether more rights would help.
     pub fn needs_access(&self) -> bool {
         self.source.kind() == io::ErrorKind::PermissionDenied
-    }
-}
-
-/// The layers of a session over its repo.
-#[derive(Clone, Debug)]
-pub struct Layers {
-    /// What the session wrote, the topmost first.
-    pub session: Vec<(PathBuf, Encoding)>,
-    /// What preparing wrote over the repo: the session saw the repo through it, and it is no part of the review.
-    pub setup: Option<(PathBuf, Encoding)>,
-    /// The repo.
-    pub below: Vec<(PathBuf, Encoding)>,
-}
-
-impl Layers {
-    /// One upper over one repo.
-    pub fn simple(upper: PathBuf, encoding: Encoding, repo: PathBuf) -> Self {
-        Self { session: vec![(upper, encoding)], setup: None, below: vec![(repo, Encoding::Plain)] }
-    }
-
-    fn open(layers: &[(PathBuf, Encoding)]) -> Result<Dir, Unreadable> {
-        let list: Vec<(&Path, Encoding)> = layers.iter().map(|(path, how)| (path.as_path(), *how)).collect();
-        let first = layers.first().map(|(path, _)| path.clone()).unwrap_or_default();
-        Dir::root(&list).map_err(|source| Unreadable { path: first, source })
-    }
-
-    /// The root of what the session wrote.
-    pub fn session_root(&self) -> Result<Dir, Unreadable> {
-        Self::open(&self.session)
-    }
-
-    /// The root of what preparing wrote.
-    pub fn setup_root(&self) -> Result<Option<Dir>, Unreadable> {
-        self.setup.as_ref().map(|layer| Self::open(std::slice::from_ref(layer))).transpose()
-    }
-
-    /// The root of what it stands on.
-    pub fn below_root(&self) -> Result<Dir, Unreadable> {
-        Self::open(&self.below)
     }
 }
 
