@@ -132,6 +132,14 @@ impl Intent {
         }
     }
 
+    /// Where the contents lie in the session's pack that taking it back would need.
+    pub fn places(&self) -> Vec<(u64, u64)> {
+        let own =
+            self.settled.iter().flat_map(|record| [record.content, record.before.as_ref().and_then(|b| b.content)]);
+        let left = self.left.iter().flat_map(|left| left.intent.places());
+        own.flatten().chain(left).collect()
+    }
+
     /// What is below the directory that goes aside in a step.
     pub fn below(&self, step: usize) -> impl Iterator<Item = (&Path, &Identity)> {
         self.below.get(&step).into_iter().flatten().map(|(path, id)| (path.0.as_path(), id))

@@ -50,6 +50,8 @@ pub struct Desk<'a> {
     pub session_dir: &'a Path,
     /// What the session saw.
     pub base: &'a mut Base,
+    /// Notes in the session's record that the transaction of this id is done.
+    pub note: &'a mut dyn FnMut(&str) -> io::Result<()>,
 }
 
 impl Desk<'_> {
@@ -80,6 +82,9 @@ impl Desk<'_> {
         };
         recover::complete(self.host, &journal.intent, &staged, &keeper, self.base)
             .map_err(|(path, e)| Failure::Stuck(path, e))?;
+        crash::point();
+        // Before the journal goes: cut off here, whoever completes it notes it.
+        (self.note)(&journal.intent.id).map_err(|e| Failure::Stuck(self.session_dir.join("session.json"), e))?;
         journal.end().map_err(|e| Failure::Stuck(self.session_dir.join("journal"), e))?;
         Ok(dropped)
     }

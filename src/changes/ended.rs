@@ -22,7 +22,7 @@ pub fn note(reading: &Reading, layers: &Layers, base: &mut Base) -> Result<(), U
         if base.get(&seen.path).is_some() {
             continue;
         }
-        let at = base.first_look(&seen.path, seen.host.as_ref().map(|found| &found.id));
+        let at = base.first_look(&seen.path, seen.host.as_ref().map(|found| &found.id), seen.in_place);
         let mut entry = Entry { host: at, session: seen.session.filter(|_| seen.same), content: None, done: false };
         let mut sources = Sources { host: &host, session: &session, base, pack: &mut pack };
         let xattrs = sources.keep(seen, &mut entry).map_err(|e| failed(&seen.path, e))?;
@@ -58,7 +58,9 @@ impl Sources<'_> {
     fn keep(&mut self, seen: &Seen, entry: &mut Entry) -> io::Result<Option<Xattrs>> {
         let Some(session) = seen.session else { return Ok(None) };
         match (entry.host, seen.host) {
-            (At::Here(state), Some(_)) if state.is_dir() && session.is_dir() => self.dir(&seen.path, &state),
+            (At::Here(state), Some(_)) if state.is_dir() && session.is_dir() && seen.in_place => {
+                self.dir(&seen.path, &state)
+            }
             (At::Here(state), Some(found)) if !seen.same && found.meta.kind == Kind::File => {
                 self.host_file(&seen.path, &state, entry)
             }

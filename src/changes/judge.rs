@@ -9,6 +9,7 @@ use std::path::Path;
 use super::base::{At, Base, Kept, Xattrs};
 use super::compare::{link_target, same_content};
 use super::merge::{Merged, is_text, merge};
+use super::places::Places;
 use super::{ChangeKind, Conflict};
 use crate::layer::entry::{Found, Kind, open_file};
 use crate::layer::marks;
@@ -18,6 +19,8 @@ use crate::layer::stack::Part;
 pub struct Judge<'a> {
     /// What the session saw.
     pub base: &'a Base,
+    /// Where the host's directories were.
+    pub places: &'a Places<'a>,
     /// Relative to the root.
     pub path: &'a Path,
     /// Its last part.
@@ -71,6 +74,10 @@ enum Content {
 type Side<'a> = (&'a Part, Found);
 
 impl Judge<'_> {
+    fn has_moved(&self, host: &Found) -> bool {
+        self.base.has_moved(self.path, &host.id, self.places.is_in_place(self.path, host))
+    }
+
     /// Reads the marks of a file that is compared with nothing: one that is not known must never be passed
     /// over, and a file that is closed to us is better found out now than when it is copied.
     pub fn check_marks(&self, new: Side<'_>) -> io::Result<()> {
@@ -99,7 +106,7 @@ impl Judge<'_> {
         if self.base.is_untouched(self.path, &new.id) || self.base.is_done(self.path, &new.id) {
             return Verdict::Untouched;
         }
-        if self.base.has_moved(self.path, &old.id) {
+        if self.has_moved(&old) {
             return Verdict::against(ChangeKind::TypeChanged, Conflict::Type);
         }
         Verdict::plain(ChangeKind::TypeChanged)
@@ -111,7 +118,7 @@ impl Judge<'_> {
         if self.base.is_done(self.path, &new.0.id) {
             return if new.0.meta.mode == old.0.meta.mode && same { Verdict::Same } else { Verdict::Untouched };
         }
-        let saw = self.base.looks(self.path, &old.0.id, old.1);
+        let saw = self.base.looks(self.path, &old.0.id, old.1, self.places.is_in_place(self.path, old.0));
         let modes = self.modes(new.0, old.0, saw.map(|saw| saw.mode));
         let merged = match saw {
             _ if same => Ok(None),
@@ -140,7 +147,7 @@ impl Judge<'_> {
             _ => {}
         }
         let is_dir = host.meta.kind == Kind::Dir;
-        Some((!is_dir && self.base.has_moved(self.path, &host.id)).then_some(Conflict::DeletedHere))
+        Some((!is_dir && self.has_moved(host)).then_some(Conflict::DeletedHere))
     }
 
     /// Both have a file, a link or something special.
@@ -155,7 +162,7 @@ impl Judge<'_> {
         };
         let done = self.base.is_done(self.path, &new.1.id);
         let content = if done && !matches!(content, Content::Same) { Content::Ours } else { content };
-        let saw = self.base.permissions(self.path, &old.1.id);
+        let saw = self.base.permissions(self.path, &old.1.id, self.places.is_in_place(self.path, &old.1));
         // The bits of a link mean nothing.
         let modes = match new.1.meta.kind {
             Kind::Symlink => Ok(None),
@@ -242,7 +249,7 @@ impl Judge<'_> {
         if same && marks.xattrs == marks::read(host.as_fd(), old.0.encoding())?.xattrs {
             return Ok(Content::Same);
         }
-        if !self.base.has_moved(self.path, &old.1.id) {
+        if !self.has_moved(&old.1) {
             return Ok(Content::Theirs);
         }
         if self.base.is_untouched(self.path, &new.1.id) {
@@ -280,7 +287,7 @@ impl Judge<'_> {
         if link_target(new.0.fd(), self.name)? == link_target(old.0.fd(), self.name)? {
             return Ok(Content::Same);
         }
-        Ok(if !self.base.has_moved(self.path, &old.1.id) {
+        Ok(if !self.has_moved(&old.1) {
             Content::Theirs
         } else if self.base.is_untouched(self.path, &new.1.id) {
             Content::Ours

@@ -1,19 +1,24 @@
 //! What a session changed, relative to the repo as it is now.
 
+pub mod at_start;
 pub mod base;
 pub mod blobs;
 pub mod classify;
 pub mod compare;
 pub mod compose_files;
 pub mod contents;
+pub mod deep;
 pub mod details;
 pub mod digest;
 pub mod ended;
 pub mod filter;
 pub mod judge;
+pub mod layers;
 pub mod links;
 pub mod merge;
+pub mod old_index;
 pub mod pack;
+pub mod places;
 pub mod read;
 pub mod rename;
 pub mod risk;

@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::base::Base;
+use super::deep::{on_a_large_stack, raise_limit};
 use super::judge::{Judge, Verdict};
+pub use super::layers::Layers;
+use super::places::Places;
 use super::{Change, ChangeKind, ChangeSet, Conflict};
-use crate::layer::Encoding;
 use crate::layer::entry::{Found, Identity, Kind};
 use crate::layer::stack::{Dir, Entry};
 
 /// No real tree is deeper, and what a level costs grows with the number of those above it.
 const DEEPEST: usize = 1200;
-/// Each level is a call inside the one above. Untouched memory costs nothing.
-const STACK: usize = 512 << 20;
 
 /// Why a layer could not be read.
 #[derive(Debug)]
@@ -36,45 +36,6 @@ impl Unreadable {
     }
 }
 
-/// The layers of a session over its repo.
-#[derive(Clone, Debug)]
-pub struct Layers {
-    /// What the session wrote, the topmost first.
-    pub session: Vec<(PathBuf, Encoding)>,
-    /// What preparing wrote over the repo: the session saw the repo through it, and it is no part of the review.
-    pub setup: Option<(PathBuf, Encoding)>,
-    /// The repo.
-    pub below: Vec<(PathBuf, Encoding)>,
-}
-
-impl Layers {
-    /// One upper over one repo.
-    pub fn simple(upper: PathBuf, encoding: Encoding, repo: PathBuf) -> Self {
-        Self { session: vec![(upper, encoding)], setup: None, below: vec![(repo, Encoding::Plain)] }
-    }
-
-    fn open(layers: &[(PathBuf, Encoding)]) -> Result<Dir, Unreadable> {
-        let list: Vec<(&Path, Encoding)> = layers.iter().map(|(path, how)| (path.as_path(), *how)).collect();
-        let first = layers.first().map(|(path, _)| path.clone()).unwrap_or_default();
-        Dir::root(&list).map_err(|source| Unreadable { path: first, source })
-    }
-
-    /// The root of what the session wrote.
-    pub fn session_root(&self) -> Result<Dir, Unreadable> {
-        Self::open(&self.session)
-    }
-
-    /// The root of what preparing wrote.
-    pub fn setup_root(&self) -> Result<Option<Dir>, Unreadable> {
-        self.setup.as_ref().map(|layer| Self::open(std::slice::from_ref(layer))).transpose()
-    }
-
-    /// The root of what it stands on.
-    pub fn below_root(&self) -> Result<Dir, Unreadable> {
-        Self::open(&self.below)
-    }
-}
-
 /// Everything that was seen on the way, for those who write it down.
 #[derive(Debug)]
 pub struct Seen {
@@ -86,6 +47,8 @@ pub struct Seen {
     pub host: Option<Found>,
     /// Both have the same content.
     pub same: bool,
+    /// Nothing speaks for the host's side having been elsewhere when the run started.
+    pub in_place: bool,
 }
 
 /// What was read.
@@ -106,34 +69,18 @@ pub struct Reading {
 /// Reads the change set of a session.
 pub fn read(layers: &Layers, base: &Base) -> Result<Reading, Unreadable> {
     raise_limit();
-    let Walk { mut out, links, .. } = on_a_large_stack(|| {
+    let (mut out, links) = on_a_large_stack(|| {
         let (session, setup, below) = (layers.session_root()?, layers.setup_root()?, layers.below_root()?);
-        let mut walk = Walk { base, out: Reading::default(), links: HashMap::new() };
+        let mut walk = Walk { base, places: Places::new(base, layers), out: Reading::default(), links: HashMap::new() };
         walk.own_looks(&session, setup.as_ref(), &below)
             .map_err(|source| Unreadable { path: PathBuf::from("."), source })?;
         walk.dir(&session, setup.as_ref(), Some(&below), Path::new(""))?;
-        Ok(walk)
+        Ok((walk.out, walk.links))
     })?;
     super::links::add(&mut out, links);
     out.set.changes.sort_by(|a, b| a.path.cmp(&b.path));
     super::rename::find(&mut out.set, layers)?;
     Ok(out)
-}
-
-/// The usual limit of 1024 descriptors is for programs that use `select`; deep trees need more.
-fn raise_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let files = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
-}
-
-/// The stack of the process is as large as somebody's `ulimit` says, and running into its end is no error but death.
-fn on_a_large_stack<T: Send>(work: impl FnOnce() -> Result<T, Unreadable> + Send) -> Result<T, Unreadable> {
-    let failed = |source| Unreadable { path: PathBuf::from("."), source };
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).map_err(failed)?;
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
 }
 
 /// The sides of something that preparing left behind.
@@ -149,6 +96,7 @@ fn looks_same(a: (&Dir, &Found), b: (&Dir, &Found)) -> bool {
 
 struct Walk<'a> {
     base: &'a Base,
+    places: Places<'a>,
     out: Reading,
     /// Names of one file of the session, by inode.
     links: HashMap<(usize, u64), Vec<PathBuf>>,
@@ -163,6 +111,7 @@ impl Walk<'_> {
             Ok::<_, io::Error>(found)
         };
         let (new, old) = (stat(session)?, stat(below)?);
+        self.places.enter(Path::new(""), old.id);
         let saw = setup.map(|setup| Ok::<_, io::Error>((setup, stat(setup)?))).transpose()?;
         if !saw.is_some_and(|(setup, saw)| looks_same((session, &new), (setup, &saw))) {
             self.looks_of_dir(Path::new("."), session, new, below, old);
@@ -203,6 +152,16 @@ impl Walk<'_> {
         Ok(())
     }
 
+    fn judge<'b>(&'b self, path: &'b Path, name: &'b OsStr) -> Judge<'b> {
+        Judge { base: self.base, places: &self.places, path, name }
+    }
+
+    fn enter(&self, host: &Entry, path: &Path) {
+        if let Entry::Dir(_, found) = host {
+            self.places.enter(path, found.id);
+        }
+    }
+
     fn attributes_of(&mut self, session: &Dir, path: &Path) {
         for (name, value) in session.xattrs() {
             for field in [path.as_os_str().as_encoded_bytes(), name, value] {
@@ -224,6 +183,7 @@ impl Walk<'_> {
         let new = session.entry(name).map_err(failed)?;
         let old = below.map_or(Ok(Entry::Nothing), |below| below.entry(name)).map_err(failed)?;
         let saw = setup.map_or(Ok(Entry::Nothing), |setup| setup.entry(name)).map_err(failed)?;
+        self.enter(&old, path);
         match (&new, &saw, setup) {
             (Entry::Leaf { part, found }, Entry::Leaf { part: at, found: saw }, Some(setup)) => {
                 let host = match (&old, below) {
@@ -265,7 +225,7 @@ impl Walk<'_> {
                     self.links.entry((part, found.id.inode)).or_default().push(path.to_path_buf());
                 }
                 let new = (&session.parts()[part], found);
-                let judge = Judge { base: self.base, path, name };
+                let judge = self.judge(path, name);
                 match (old, below) {
                     (Entry::Leaf { part, found }, Some(below)) => {
                         let verdict = judge.leaves(new, (&below.parts()[part], found)).map_err(failed)?;
@@ -298,7 +258,7 @@ impl Walk<'_> {
                     Entry::Leaf { found, .. } => Some(found),
                     _ => None,
                 };
-                let judge = Judge { base: self.base, path, name };
+                let judge = self.judge(path, name);
                 let verdict = host.map_or_else(|| judge.no_host(&new), |host| judge.types(new, host));
                 self.judged(path, new, host, verdict);
                 let number = self.out.set.changes.len();
@@ -317,7 +277,7 @@ impl Walk<'_> {
     /// A file, link or special file that preparing left there, and that the session has too: only what it did to it
     /// since counts, and that lands on what the host has.
     fn over_setup(&mut self, sides: &Prepared<'_>, name: &OsStr, path: &Path) -> io::Result<()> {
-        let judge = Judge { base: self.base, path, name };
+        let judge = self.judge(path, name);
         let host = sides.host.map(|(_, found)| found);
         let changed = !judge.same_leaves(sides.new, sides.saw)?;
         let verdict = match sides.host {
@@ -340,7 +300,7 @@ impl Walk<'_> {
 
     /// Mode and attributes of a directory that both have.
     fn looks_of_dir(&mut self, path: &Path, session: &Dir, new: Found, host: &Dir, old: Found) {
-        let judge = Judge { base: self.base, path, name: OsStr::new("") };
+        let judge = self.judge(path, OsStr::new(""));
         let verdict = judge.dirs((&new, session.xattrs()), (&old, host.xattrs()));
         self.judged(path, new, Some(old), verdict);
     }
@@ -370,12 +330,14 @@ impl Walk<'_> {
     /// is the host's own, which stays.
     fn deleted(&mut self, below: &Dir, name: &OsStr, path: &Path) -> Result<bool, Unreadable> {
         let failed = |source| Unreadable { path: path.to_path_buf(), source };
-        let (found, dir) = match below.entry(name).map_err(failed)? {
+        let old = below.entry(name).map_err(failed)?;
+        self.enter(&old, path);
+        let (found, dir) = match old {
             Entry::Leaf { found, .. } => (found, None),
             Entry::Dir(dir, found) => (found, Some(dir)),
             Entry::Nothing | Entry::Deleted => return Ok(false),
         };
-        let judge = Judge { base: self.base, path, name };
+        let judge = self.judge(path, name);
         // What the host made since is nothing that the session could have deleted.
         let Some(conflict) = judge.deleted(&found) else { return Ok(true) };
         self.saw(path, None, Some(found), false);
@@ -400,6 +362,7 @@ impl Walk<'_> {
     }
 
     fn saw(&mut self, path: &Path, session: Option<Identity>, host: Option<Found>, same: bool) {
-        self.out.seen.push(Seen { path: path.to_path_buf(), session, host, same });
+        let in_place = host.is_none_or(|host| self.places.is_in_place(path, &host));
+        self.out.seen.push(Seen { path: path.to_path_buf(), session, host, same, in_place });
     }
 }

@@ -175,7 +175,7 @@ impl<'a> Sides<'a> {
     pub fn xattrs_of_dir(&self, path: &Path) -> io::Result<Option<Xattrs>> {
         let (Some(host), Some(session)) = (self.host.dir(path)?, self.session.dir(path)?) else { return Ok(None) };
         let now = Identity::from(&rustix::fs::fstat(host.top().fd())?);
-        let saw = self.base.looks(path, &now, host.xattrs());
+        let saw = self.base.looks(path, &now, host.xattrs(), true);
         let merged = saw.and_then(|saw| merge_xattrs(saw.xattrs, host.xattrs(), session.xattrs()).ok());
         Ok(Some(merged.unwrap_or_else(|| session.xattrs().clone())))
     }

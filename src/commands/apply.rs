@@ -24,9 +24,9 @@ use crate::error::{Error, Kind, Result, reason, show};
 use crate::layer::{access, entry};
 use crate::paths;
 use crate::policy::limits::show_size;
+use crate::session::Session;
 use crate::session::repos::RepoState;
 use crate::session::state::Action;
-use crate::session::{Session, record};
 use crate::ui::{Ui, ask, sanitize};
 
 /// Runs the verb.
@@ -165,11 +165,12 @@ pub fn land(context: &Context<'_>, session: &mut Session, args: &ApplyArgs) -> R
         return Ok(outcome);
     }
     repo_lock.begin(&session.record.id)?;
-    let dropped = carry_out(session, &host, &plan, &look).or_else(|failure| match failure {
+    let event = format!("applied: {}", changes(outcome.applied.len()));
+    let dropped = carry_out(session, &host, &plan, &look, &event).or_else(|failure| match failure {
         // A file that its owner may not read, or of a sub-id: in a user namespace it can be. All was rolled back.
         Failure::Io(_, e) if e.kind() == ErrorKind::PermissionDenied && is_idle(session) => {
             access::gain()?;
-            carry_out(session, &host, &plan, &look).map_err(explain)
+            carry_out(session, &host, &plan, &look, &event).map_err(explain)
         }
         failure => Err(explain(failure)),
     })?;
@@ -177,20 +178,25 @@ pub fn land(context: &Context<'_>, session: &mut Session, args: &ApplyArgs) -> R
         ui.say(&format!("{}: {what}", show(path)));
     }
     repo_lock.end(&session.record.id)?;
-    let event = format!("applied: {}", changes(outcome.applied.len()));
-    session.record.history.push(record::HistoryEntry { time: record::now(), event });
-    session.save()?;
     ui.say(&format!("{} applied · take it back with `cowbox undo {}`", changes(outcome.applied.len()), session.name()));
     Ok(outcome)
 }
 
-fn carry_out(session: &Session, host: &Host, plan: &Plan, look: &Look) -> Result<Vec<Dropped>, Failure> {
+fn carry_out(
+    session: &mut Session,
+    host: &Host,
+    plan: &Plan,
+    look: &Look,
+    event: &str,
+) -> Result<Vec<Dropped>, Failure> {
     use crate::changes::base::Base;
     // The contents are read while what is known of them is written: two views of one file.
     let mut base = Base::load(session.dir(), session.record.stamp())
         .map_err(|e| Failure::Io(session.dir().join("base.jsonl"), e))?;
     let sides = Sides::open(&look.layers, &look.base, session.name()).map_err(|e| Failure::Io(e.path, e.source))?;
-    let mut desk = Desk { host, session_dir: session.dir(), base: &mut base };
+    let session_dir = session.dir().to_path_buf();
+    let mut note = |id: &str| session.note_transaction(id, event.to_owned());
+    let mut desk = Desk { host, session_dir: &session_dir, base: &mut base, note: &mut note };
     desk.carry_out(plan, Some(&sides), None, None)
 }
 

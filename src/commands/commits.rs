@@ -44,7 +44,7 @@ pub fn bring_in(context: &Context<'_>, session: &mut Session, branch: Option<&st
         let s = if one.count == 1 { "" } else { "s" };
         context.ui.say(&format!("{} commit{s} on the new branch {}{place}", one.count, sanitize::text(&one.branch)));
         let event = format!("commits: {} on {}", one.count, one.branch);
-        session.record.history.push(record::HistoryEntry { time: record::now(), event });
+        session.record.history.push(record::HistoryEntry::now(event));
     }
     session.save()?;
     Ok(0)

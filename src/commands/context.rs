@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::heal::Word;
 use crate::changes;
+use crate::changes::at_start::AtStart;
 use crate::engine::{self, Engine};
 use crate::error::{Error, Result, reason, show};
 use crate::layer::access;
@@ -73,7 +74,7 @@ impl<'a> Context<'a> {
         }
         // Apart: it may take rights that whoever goes on to start a sandbox must not have.
         if next == State::Stopped
-            && let Err(error) = access::apart(|| self.look_at_end(session).map(|_| ()))
+            && let Err(error) = access::apart(|| self.look_at_end(session, &AtStart::default()).map(|_| ()))
         {
             self.ui.warn(error.message());
         }

@@ -10,7 +10,7 @@ use crate::session::Session;
 
 /// Says what there is, does what `--on-exit` says, and writes the report.
 pub fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report: Option<&Report>) -> Result<u8> {
-    let Finished { mut session, lock, code, interrupted, failure } = finished;
+    let Finished { mut session, lock, code, interrupted, failure, start } = finished;
     let name = session.name().to_owned();
     let mut applied = 0;
     if on_exit == OnExit::Discard {
@@ -20,7 +20,7 @@ pub fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report
         discard::throw_away(context, &mut session, true)?;
         crate::layer::remove::tree(session.dir()).map_err(|e| Error::io("remove", session.dir(), e))?;
     } else if failure.is_none() {
-        match context.look_at_end(&session) {
+        match context.look_at_end(&session, &start) {
             Ok(look) if on_exit == OnExit::Apply && !interrupted && !look.set().changes.is_empty() => {
                 applied = apply_all(context, &mut session);
             }

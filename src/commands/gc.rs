@@ -7,6 +7,8 @@ use serde::Serialize;
 
 use super::context::Context;
 use crate::apply::undo;
+use crate::changes::base::Base;
+use crate::changes::pack;
 use crate::cli::GcArgs;
 use crate::error::{Error, Result};
 use crate::layer::{access, remove};
@@ -72,7 +74,11 @@ pub fn gc(args: GcArgs, ui: &Ui) -> Result<u8> {
     }
     for removed in &report.removed {
         let name = removed.name.as_deref().unwrap_or(&removed.id);
-        let why = if removed.why == "undo" { "undo of old applies" } else { removed.why };
+        let why = match removed.why {
+            "undo" => "undo of old applies",
+            "bases" => "old bases of merges",
+            why => why,
+        };
         ui.data(format!("{name}  {why}  {}\n", show_size(removed.bytes)).as_bytes())?;
     }
     let done = if args.dry_run { "would be freed" } else { "freed" };
@@ -94,7 +100,8 @@ fn one(context: &Context<'_>, id: &SessionId, args: &GcArgs, report: &mut Report
                 // What was cut off needs all of it.
                 super::heal::check_idle(session)?;
                 if !args.force {
-                    return old_undo(session.clone(), args, report);
+                    old_undo(session.clone(), args, report)?;
+                    return old_bases(session, args, report);
                 }
                 ("forced", Some(session.name().to_owned()))
             }
@@ -130,7 +137,7 @@ fn old_undo(mut session: Session, args: &GcArgs, report: &mut Report) -> Result<
     let bytes = dirs.iter().map(|dir| size(dir)).sum();
     if !args.dry_run {
         // First: cut off in the middle, `undo` must know why it cannot.
-        session.record.history.push(record::HistoryEntry { time: record::now(), event: UNDO_FREED.to_owned() });
+        session.record.history.push(record::HistoryEntry::now(UNDO_FREED));
         session.save()?;
         for dir in &dirs {
             undo::free(dir).map_err(|e| Error::io("remove", dir, e))?;
@@ -139,6 +146,21 @@ fn old_undo(mut session: Session, args: &GcArgs, report: &mut Report) -> Result<
     report.freed += bytes;
     let (id, name) = (session.record.id.to_string(), Some(session.name().to_owned()));
     report.removed.push(Removed { id, name, why: "undo", bytes });
+    Ok(())
+}
+
+/// Frees what later merges and undos do not need any more of the contents that they are made with.
+fn old_bases(session: &Session, args: &GcArgs, report: &mut Report) -> Result<()> {
+    let failed = |e| Error::io("free old contents in", session.dir(), e);
+    let base = Base::load(session.dir(), session.record.stamp()).map_err(failed)?;
+    let applies = undo::all(session.dir()).map_err(failed)?;
+    let places = base.places().chain(applies.iter().flat_map(|done| done.intent.places())).collect();
+    let bytes = pack::free_all_but(session.dir(), places, args.dry_run).map_err(failed)?;
+    if bytes > 0 {
+        report.freed += bytes;
+        let (id, name) = (session.record.id.to_string(), Some(session.name().to_owned()));
+        report.removed.push(Removed { id, name, why: "bases", bytes });
+    }
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::context::Context;
 use crate::apply::host::Host;
-use crate::apply::journal::{Journal, Reached};
+use crate::apply::journal::{Intent, Journal, Reached};
 use crate::apply::keeper::Keeper;
 use crate::apply::recover;
 use crate::changes::base::Base;
@@ -72,7 +72,17 @@ impl Context<'_> {
     fn heal_pending(&self, lock: &RepoLock, word: Word) -> Result<()> {
         let Some(id) = lock.pending()? else { return Ok(()) };
         match self.store.read(&id)? {
-            Some(session) => self.heal_own(&session, lock, word).map(|_| ()),
+            Some(mut session) => {
+                let Some(_lock) = session.try_lock()? else {
+                    let name = session.name();
+                    return Err(Error::new(format!(
+                        "another cowbox is at session {name}, whose apply was cut off here"
+                    ))
+                    .hint("wait until it is done"));
+                };
+                session.reload()?;
+                self.heal_own(&mut session, lock, word).map(|_| ())
+            }
             None => {
                 self.ui.warn(&format!(
                     "an apply was cut off here, and its session {id} is gone; look for files named `.cowbox-*`"
@@ -84,14 +94,14 @@ impl Context<'_> {
 
     /// The same where the lock is ours already, for a session that is about to write. Tells what was done about
     /// its own transaction; what another session has left on the repo is looked after first.
-    pub fn heal_session(&self, session: &Session, lock: &RepoLock, word: Word) -> Result<Healed> {
+    pub fn heal_session(&self, session: &mut Session, lock: &RepoLock, word: Word) -> Result<Healed> {
         if lock.pending()?.is_some_and(|id| id != session.record.id) {
             self.heal_pending(lock, word)?;
         }
         self.heal_own(session, lock, word)
     }
 
-    fn heal_own(&self, session: &Session, lock: &RepoLock, word: Word) -> Result<Healed> {
+    fn heal_own(&self, session: &mut Session, lock: &RepoLock, word: Word) -> Result<Healed> {
         if word == Word::Refuse {
             return check_idle(session).map(|()| Healed::Nothing);
         }
@@ -102,7 +112,8 @@ impl Context<'_> {
         };
         let is_apply = journal.intent.undoes.is_none();
         let what = if is_apply { "apply" } else { "undo" };
-        let name = session.name();
+        let name = session.name().to_owned();
+        let name = name.as_str();
         let finish = match reached {
             Reached::Nothing | Reached::Back(_) => false,
             Reached::Committed(_) => true,
@@ -121,6 +132,8 @@ impl Context<'_> {
             other => other.map_err(|stopped| stopped.explain(what, name)),
         };
         mended?;
+        // A child may have noted it.
+        session.reload()?;
         let now = if finish { "it is complete now" } else { "it was rolled back" };
         self.ui.warn(&format!("the {what} of session {name} had been cut off; {now}"));
         lock.end(&session.record.id)?;
@@ -217,6 +230,9 @@ fn mend(session: &Session, finish: bool) -> Result<(), Stopped> {
                 journal.committed().map_err(at_journal)?;
             }
             recover::complete(&host, &journal.intent, staged, &keeper, &mut base)?;
+            let event = event(&journal.intent);
+            let noted = session.clone().note_transaction(&journal.intent.id, event);
+            noted.map_err(|e| Stopped::At(session.dir().join("session.json"), e))?;
         }
         (reached, _) => {
             let staged = reached.staged();
@@ -229,6 +245,12 @@ fn mend(session: &Session, finish: bool) -> Result<(), Stopped> {
         }
     }
     journal.end().map_err(at_journal)
+}
+
+/// How the history tells of one that was completed after it had been cut off.
+fn event(intent: &Intent) -> String {
+    let what = if intent.undoes.is_none() { "applied" } else { "undone" };
+    format!("{what}: {} (recovered)", super::undo::paths(intent.settled.len()))
 }
 
 /// Refuses what would go wrong on a session whose transaction is not through.

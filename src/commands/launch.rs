@@ -14,6 +14,7 @@ use super::context::Context;
 use super::heal::check_idle;
 use super::remember::{policy_record, setup_record};
 use super::report::Report;
+use crate::changes::at_start::AtStart;
 use crate::changes::blobs;
 use crate::engine::{Engine, Sandbox};
 use crate::error::{Error, Kind, Result, reason};
@@ -51,6 +52,8 @@ pub struct Finished {
     pub interrupted: bool,
     /// The command was never started, though the session was.
     pub failure: Option<Error>,
+    /// What was held of the host from the start.
+    pub start: AtStart,
 }
 
 impl Launch<'_> {
@@ -83,7 +86,7 @@ impl Launch<'_> {
         let _ = rustix::process::setsid();
         match self.go(plan, resumed, Some(&mut parent)) {
             Ok(finished) => {
-                if let Err(error) = self.context.look_at_end(&finished.session) {
+                if let Err(error) = self.context.look_at_end(&finished.session, &finished.start) {
                     self.context.ui.warn(error.message());
                 }
                 if let Some(report) = self.report.filter(|report| !report.is_stdout()) {
@@ -153,8 +156,12 @@ impl Launch<'_> {
         }
 
         let mut open: Option<(Session, Lock)> = None;
+        let mut start = AtStart::default();
         let has_container = self.engine.record().kind != crate::engine::Kind::Native;
         let started = self.engine.start(&plan, &container, &mut |init| {
+            if !plan.ephemeral {
+                start = AtStart::of(&plan.repo);
+            }
             let incarnation = Incarnation {
                 container: has_container.then(|| container.clone()),
                 runner: ProcessId::current(),
@@ -163,6 +170,7 @@ impl Launch<'_> {
                 // A session that is to be discarded is never compared.
                 stamp: (!plan.ephemeral).then(|| self.clock.stamp()),
                 head: if plan.ephemeral { None } else { blobs::head(&plan.repo) },
+                root: rustix::fs::stat(&plan.repo).ok().map(|stat| stat.st_ino),
                 ended: None,
                 exit: None,
             };
@@ -223,7 +231,7 @@ impl Launch<'_> {
             }
             let _ = writeln!(parent, "started {id}");
         }
-        Ok(Finished { session, lock, code, interrupted, failure })
+        Ok(Finished { session, lock, code, interrupted, failure, start })
     }
 
     /// Locks a session that stopped, and makes sure that it still is as it was when it was looked at.

@@ -10,6 +10,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::context::Context;
+use crate::changes::at_start::AtStart;
 use crate::changes::base::Base;
 use crate::changes::classify::Classifier;
 use crate::changes::read::{self, Layers, Reading};
@@ -83,8 +84,13 @@ impl Look {
 impl Context<'_> {
     /// What a session changed, whatever ids its files have.
     pub fn look(&self, session: &Session) -> Result<Look> {
+        self.look_with(session, &AtStart::default())
+    }
+
+    fn look_with(&self, session: &Session, start: &AtStart) -> Result<Look> {
         let layers = session.layers();
-        let base = self.base(session)?;
+        let root = session.record.incarnation.as_ref().and_then(|run| run.root);
+        let base = self.base(session)?.with_start(&session.record.repo.0, root, start);
         let reading = self.with_access(session, || read::read(&layers, &base))?;
         Ok(Look { layers, base, reading, risks: OfSet::default(), obeyed: Obeyed::NOTHING })
     }
@@ -125,13 +131,14 @@ impl Context<'_> {
         Ok(look)
     }
 
-    /// The same when a run has ended: what the session saw of the host is written down.
-    pub fn look_at_end(&self, session: &Session) -> Result<Look> {
-        let mut look = self.look(session)?;
+    /// The same when a run has ended: what the session saw of the host is written down. `start` has what
+    /// somebody has held since then, if somebody has.
+    pub fn look_at_end(&self, session: &Session, start: &AtStart) -> Result<Look> {
+        let mut look = self.look_with(session, start)?;
         // Taking files over changes their ctime, by which they are known: better now than later.
         if look.reading.foreign && session.record.engine.kind == engine::Kind::Docker {
             self.engine(session)?.reclaim(session.dir())?;
-            look = self.look(session)?;
+            look = self.look_with(session, start)?;
         }
         if !look.base.is_complete() {
             let noted = ended::note(&look.reading, &look.layers, &mut look.base);
@@ -157,7 +164,7 @@ impl Context<'_> {
         }
         // In a child, should it have to enter a user namespace: engines are not started from there.
         let looked = in_child(|| {
-            if let Err(error) = self.look_at_end(session) {
+            if let Err(error) = self.look_at_end(session, &AtStart::default()) {
                 self.ui.warn(error.message());
             }
         });

@@ -9,7 +9,6 @@ use crate::changes::base::Base;
 use crate::cli::UndoArgs;
 use crate::error::{Error, Kind, Result, show};
 use crate::layer::access;
-use crate::session::record;
 use crate::session::repos::RepoState;
 use crate::session::state::Action;
 use crate::ui::{Ui, ask};
@@ -25,7 +24,7 @@ pub fn undo(args: UndoArgs, ui: &Ui) -> Result<u8> {
     let repo = session.record.repo.0.clone();
     let repo_lock = RepoState::new(&context.places.state, &repo).lock()?;
     let word = if args.yes { Word::AsBefore } else { Word::Insist };
-    if context.heal_session(&session, &repo_lock, word)? == Healed::AsBefore {
+    if context.heal_session(&mut session, &repo_lock, word)? == Healed::AsBefore {
         return Ok(0);
     }
     let read = |e| Error::io("read what was applied in", session.dir(), e);
@@ -68,12 +67,11 @@ pub fn undo(args: UndoArgs, ui: &Ui) -> Result<u8> {
     // Also where nothing is to be written: what is gone already is to be known as undone.
     let mut base = Base::load(session.dir(), session.record.stamp()).map_err(read)?;
     repo_lock.begin(&session.record.id)?;
-    let mut desk = Desk { host: &host, session_dir: session.dir(), base: &mut base };
+    let (session_dir, taken) = (session.dir().to_path_buf(), paths(count));
+    let mut note = |id: &str| session.note_transaction(id, format!("undone: {taken}"));
+    let mut desk = Desk { host: &host, session_dir: &session_dir, base: &mut base, note: &mut note };
     let _none = desk.carry_out(&undo.plan, None, Some(&done), undo.left).map_err(explain)?;
     repo_lock.end(&session.record.id)?;
-    let taken = paths(count);
-    session.record.history.push(record::HistoryEntry { time: record::now(), event: format!("undone: {taken}") });
-    session.save()?;
     ui.say(&format!("{taken} taken back · `cowbox apply {}` would bring them again", session.name()));
     if undo.refused.is_empty() {
         return Ok(0);
@@ -85,7 +83,7 @@ pub fn undo(args: UndoArgs, ui: &Ui) -> Result<u8> {
 }
 
 /// Not "changes": a rename is one change and two paths.
-fn paths(count: usize) -> String {
+pub fn paths(count: usize) -> String {
     if count == 1 { "1 path".to_owned() } else { format!("{count} paths") }
 }
 

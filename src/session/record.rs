@@ -115,6 +115,9 @@ pub struct Incarnation {
     /// The commit that was checked out then.
     #[serde(default)]
     pub head: Option<String>,
+    /// The inode of the repo's root then.
+    #[serde(default)]
+    pub root: Option<u64>,
     /// When it ended, if it was seen to end.
     pub ended: Option<u64>,
     /// Exit code; `None` while it runs or when the runner died.
@@ -128,9 +131,26 @@ pub struct HistoryEntry {
     pub time: u64,
     /// What.
     pub event: String,
+    /// Of an apply or an undo: its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transaction: Option<String>,
+}
+
+impl HistoryEntry {
+    /// Something that was done just now.
+    pub fn now(event: impl Into<String>) -> Self {
+        Self { time: now(), event: event.into(), transaction: None }
+    }
 }
 
 impl Record {
+    /// Notes an apply or an undo. What was noted before it was cut off is not noted again.
+    pub fn note_transaction(&mut self, id: &str, event: String) {
+        if !self.history.iter().any(|entry| entry.transaction.as_deref() == Some(id)) {
+            self.history.push(HistoryEntry { transaction: Some(id.to_owned()), ..HistoryEntry::now(event) });
+        }
+    }
+
     /// Where the repo stands inside.
     pub fn workspace(&self) -> PathBuf {
         match &self.policy.workspace {
@@ -167,7 +187,7 @@ impl Record {
             return Err(Error::new(format!("session {} is {}, it cannot become {next}", self.name, self.state)));
         }
         self.state = next;
-        self.history.push(HistoryEntry { time: now(), event: next.to_string() });
+        self.history.push(HistoryEntry::now(next.to_string()));
         Ok(())
     }
 

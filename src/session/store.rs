@@ -190,6 +190,12 @@ impl Session {
         text.push(b'\n');
         replace(&path, &text, durable).map_err(|e| Error::io("write", &path, e))
     }
+
+    /// Notes an apply or an undo in the record.
+    pub fn note_transaction(&mut self, id: &str, event: String) -> std::io::Result<()> {
+        self.record.note_transaction(id, event);
+        self.save().map_err(|e| std::io::Error::other(e.message().to_string()))
+    }
 }
 
 /// Temp file, rename; durable: with an fsync of the file before and of the directory after.

@@ -123,6 +123,7 @@ impl<'a> Room<'a> {
                 started: now(),
                 stamp: None,
                 head: None,
+                root: None,
                 ended: None,
                 exit: None,
             }),

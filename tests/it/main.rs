@@ -33,6 +33,7 @@ mod landing;
 mod limits;
 mod merges;
 mod mounts;
+mod moves;
 mod network;
 mod no_exchange;
 mod odd_files;

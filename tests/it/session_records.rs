@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
 use crate::common::{Engine, Sandbox, home_layer, on, on_every_engine, wait_until};
@@ -10,6 +11,7 @@ use crate::session::{edit_record, is_one_error, session};
 on_every_engine!(a_record_holds_no_value_of_a_variable, a_session_is_closed_to_other_users);
 
 on!(native:
+    what_was_cut_off_and_completed_is_in_the_history_once,
     a_broken_record_is_one_clear_line_and_hides_nothing_else,
     a_newer_record_is_refused_and_left_as_it_is,
     an_older_record_without_new_keys_is_read,
@@ -176,4 +178,34 @@ fn a_file_of_no_session_in_the_store_is_passed_over(engine: Engine) {
         fs::remove_file(store.join(name)).unwrap();
     }
     fs::remove_dir(store.join("lost+found")).unwrap();
+}
+
+fn what_was_cut_off_and_completed_is_in_the_history_once(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.sh("echo session > README.md; rm -r src").done();
+    let events = |what: &str| -> Vec<String> {
+        let shown = sandbox.cowbox(&["show", "--json"]).output().ok().json();
+        let all = shown["history"].as_array().unwrap().iter().map(|entry| entry["event"].as_str().unwrap().to_owned());
+        all.filter(|event| event.starts_with(what)).collect()
+    };
+    let is_killed = |verb: &str, point: usize| {
+        let cut_off = sandbox.cowbox(&[verb, "-y"]).env("COWBOX_TEST_CRASH", point.to_string()).output();
+        // Whether there was nothing, something or all to be done yet.
+        let _ = sandbox.cowbox(&[verb, "-y"]).output();
+        cut_off.status.signal() == Some(9)
+    };
+    sandbox.change_repo(|_| {
+        for round in 1.. {
+            let apply = is_killed("apply", round);
+            assert_eq!(events("applied: ").len(), round);
+            let undo = is_killed("undo", round);
+            assert_eq!(events("undone: ").len(), round);
+            if !apply && !undo {
+                break;
+            }
+        }
+    });
+    for event in ["applied: 6 paths (recovered)", "undone: 6 paths (recovered)", "applied: 6 changes"] {
+        assert!(events("").iter().any(|e| e == event), "{event}: {:?}", events(""));
+    }
 }

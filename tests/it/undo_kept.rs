@@ -17,6 +17,7 @@ on!(native:
     an_apply_of_a_newer_cowbox_is_left_alone,
     an_undo_that_fails_is_called_one,
     old_applies_are_freed_by_gc,
+    contents_that_no_merge_needs_are_freed_by_gc,
     what_gc_has_begun_to_free_is_no_undo_any_more,
     gc_by_force_frees_all,
 );
@@ -192,4 +193,40 @@ fn gc_by_force_frees_all(engine: Engine) {
     assert!(output.stdout().contains("  forced  "), "{}", output.stdout());
     assert!(sandbox.session_ids().is_empty());
     assert_eq!(read(&sandbox, "README.md"), "x\n");
+}
+
+fn contents_that_no_merge_needs_are_freed_by_gc(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let lines = |first: &str, last: &str| format!("{first}\n{}{last}\n", "a line of the middle\n".repeat(30_000));
+    sandbox.write("text", lines("first", "last"));
+    let round = |number: u32| {
+        let script = format!("sed -i '1s/.*/session {number}/' text");
+        match number {
+            0 => sandbox.shell(&["--name", "it"], &script).output().done(),
+            _ => sandbox.cowbox(&["run", "--resume", "it", "--", "sh", "-c", &script]).output().done(),
+        }
+    };
+    for number in 0..4 {
+        round(number);
+        apply(&sandbox, &[]).done();
+    }
+    let dir = sandbox.session_dir(&sandbox.session_ids()[0]);
+    let taken = || fs::metadata(dir.join("base.pack")).unwrap().blocks() * 512;
+    let grown = taken();
+    assert!(grown > 3 * 600_000, "{grown}");
+    // Every one of them is needed to take the applies back.
+    sandbox.cowbox(&["gc"]).output().done();
+    assert_eq!(taken(), grown);
+    undo(&sandbox).done();
+    apply(&sandbox, &[]).done();
+    for undo in undo_dirs(&sandbox) {
+        age(&undo, 8);
+    }
+    let output = sandbox.cowbox(&["gc"]).output().ok();
+    assert!(output.stdout().contains("it  old bases of merges  "), "{}", output.stdout());
+    assert!(taken() < 700_000, "{}", taken());
+    round(4);
+    sandbox.change_repo(|repo| fs::write(repo.join("text"), lines("session 3", "host")).unwrap());
+    apply(&sandbox, &[]).done();
+    assert!(read(&sandbox, "text") == lines("session 4", "host"), "merged with what is left");
 }

@@ -5,6 +5,7 @@ mod parse;
 mod split;
 
 use std::cmp::Ordering;
+use std::fs::File;
 use std::path::Path;
 
 use super::dir::{open_followed, read_all};
@@ -33,6 +34,16 @@ struct Entry {
     length: u32,
     mode: u32,
     stage: u8,
+    stat: Stat,
+}
+
+/// What git noted of a file when it last found it to be what the entry says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stat {
+    /// The lower half of its inode number.
+    pub inode: u32,
+    /// Seconds and nanoseconds.
+    pub ctime: (u32, u32),
 }
 
 /// What the index says of a path.
@@ -62,7 +73,14 @@ impl Index {
     /// Reads the index of a working tree; `None` if there is none yet.
     pub fn read(dirs: &GitDirs) -> Result<Option<Self>> {
         let path = dirs.gitdir.join("index");
-        let Some(bytes) = load(&path)? else { return Ok(None) };
+        let Some(file) = open_followed(&path).map_err(|e| Error::io("read", &path, e))? else { return Ok(None) };
+        Self::read_from(file, dirs).map(Some)
+    }
+
+    /// Reads one that was opened before, whatever has taken its place since.
+    pub fn read_from(file: File, dirs: &GitDirs) -> Result<Self> {
+        let path = dirs.gitdir.join("index");
+        let bytes = read_all(file, LARGEST).map_err(|e| Error::io("read", &path, e))?;
         let hash = dirs.hash()?;
         let shared = |id: &Id| {
             let name = format!("sharedindex.{id}");
@@ -73,7 +91,6 @@ impl Index {
             }
         };
         Self::parse(&bytes, hash, shared)
-            .map(Some)
             .map_err(|e| e.context(format_args!("cannot read git's index {}", show(&path))))
     }
 
@@ -129,6 +146,29 @@ impl Index {
         self.entries.get(self.first_not_before(&prefix)).is_some_and(|e| self.name(e).starts_with(&prefix))
     }
 
+    /// The files that are tracked in a directory itself, by their names.
+    pub fn files_in(&self, dir: &[u8]) -> impl Iterator<Item = (&[u8], Stat)> {
+        let prefix = if dir.is_empty() { Vec::new() } else { [dir, b"/"].concat() };
+        let mut at = self.first_not_before(&prefix);
+        std::iter::from_fn(move || {
+            loop {
+                let entry = self.entries.get(at)?;
+                let name = self.name(entry).strip_prefix(prefix.as_slice())?;
+                match name.iter().position(|b| *b == b'/') {
+                    None => {
+                        at += 1;
+                        return Some((name, entry.stat));
+                    }
+                    // Past all that is below that directory.
+                    Some(end) => {
+                        let next = [&prefix, name.get(..end).unwrap_or_default(), b"0"].concat();
+                        at = self.first_not_before(&next).max(at + 1);
+                    }
+                }
+            }
+        })
+    }
+
     fn sparse_dir(&self, dir: &[u8]) -> Option<Id> {
         let name = [dir, b"/"].concat();
         let at = self.first_not_before(&name);
@@ -150,7 +190,7 @@ impl Index {
         Id::from_bytes(self.ids.get(at * size..(at + 1) * size)?)
     }
 
-    fn push(&mut self, name: &[u8], mode: u32, stage: u8, id: &[u8]) -> Result<()> {
+    fn push(&mut self, name: &[u8], (mode, stage, stat): (u32, u8, Stat), id: &[u8]) -> Result<()> {
         let start = u32::try_from(self.names.len()).map_err(|_| Error::new("its names are too long"))?;
         let length = u32::try_from(name.len()).map_err(|_| Error::new("a name is too long"))?;
         if u64::from(start) + u64::from(length) > LARGEST {
@@ -159,7 +199,7 @@ impl Index {
         self.sparse |= mode == SPARSE_DIR;
         self.names.extend_from_slice(name);
         self.ids.extend_from_slice(id);
-        self.entries.push(Entry { start, length, mode, stage });
+        self.entries.push(Entry { start, length, mode, stage, stat });
         Ok(())
     }
 

@@ -1,11 +1,12 @@
 //! The file format, versions 2 to 4.
 
-use super::{Index, LARGEST, bitmap};
+use super::{Index, LARGEST, Stat, bitmap};
 use crate::error::{Error, Result};
 use crate::git::{Hash, Id};
 
 /// What an entry has before the id: times, device, inode, mode, owner, size.
 const STAT: usize = 40;
+const INODE_AT: usize = 20;
 const MODE_AT: usize = 24;
 const LONG_NAME: usize = 0xfff;
 const EXTENDED: u16 = 0x4000;
@@ -50,7 +51,8 @@ pub(super) fn file(bytes: &[u8], hash: Hash) -> Result<(Index, Option<Link>)> {
 fn entry(input: &mut Input<'_>, index: &mut Index, version: u32, previous: usize) -> Result<usize> {
     let begin = input.at;
     let stat = input.take(STAT)?;
-    let mode = be32(stat.get(MODE_AT..).unwrap_or_default())?;
+    let field = |at: usize| be32(stat.get(at..).unwrap_or_default());
+    let (mode, stat) = (field(MODE_AT)?, Stat { inode: field(INODE_AT)?, ctime: (field(0)?, field(4)?) });
     let id = input.take(index.hash.size())?;
     let flags = input.u16()?;
     if flags & EXTENDED != 0 {
@@ -71,7 +73,7 @@ fn entry(input: &mut Input<'_>, index: &mut Index, version: u32, previous: usize
         }
         index.names.extend_from_within(previous..previous + keep);
         // The kept part is already in place: `push` adds the rest, and the entry is widened to both.
-        index.push(rest, mode, stage, id)?;
+        index.push(rest, (mode, stage, stat), id)?;
         if let Some(last) = index.entries.last_mut() {
             last.start -= keep as u32;
             last.length += keep as u32;
@@ -83,7 +85,7 @@ fn entry(input: &mut Input<'_>, index: &mut Index, version: u32, previous: usize
     if length == LONG_NAME {
         input.take(name.len())?;
     }
-    index.push(name, mode, stage, id)?;
+    index.push(name, (mode, stage, stat), id)?;
     // One to eight zeros up to a multiple of eight.
     let padded = (input.at - begin + 8) & !7;
     let padding = input.take(padded - (input.at - begin))?;

@@ -23,7 +23,7 @@ pub(super) fn merge(base: &Index, own: &Index, link: &Link) -> Result<Index> {
     let mut added = added.iter().enumerate().peekable();
     let copy = |merged: &mut Index, from: &Index, at: usize, name: &[u8]| {
         let (entry, id) = from.entries.get(at).zip(from.id(at)).ok_or_else(wrong)?;
-        merged.push(name, entry.mode, entry.stage, id.as_bytes())
+        merged.push(name, (entry.mode, entry.stage, entry.stat), id.as_bytes())
     };
     for (at, entry) in base.entries.iter().enumerate() {
         let mut covered = false;

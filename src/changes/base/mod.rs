@@ -1,23 +1,28 @@
 //! What the session saw of the host: the third side of every comparison.
 //!
-//! A host file whose ctime is older than the session's start is what the session saw. When a run ends,
-//! this is written down for every path that the session has a copy of, with the content of text files,
-//! so that a later edit on the host can be told apart and merged. After an apply it is what was applied.
+//! A host file whose ctime is older than the session's start is what the session saw, if it is in its place
+//! (`places`). When a run ends, this is written down for every path that the session has a copy of, with the
+//! content of text files, so that a later edit on the host can be told apart and merged. After an apply it is
+//! what was applied.
 //! Only the host writes here (`base.jsonl`, `base.pack` beside the record).
 
+mod list;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::at_start::AtStart;
 use super::blobs::Blobs;
+use super::old_index::OldIndex;
 use super::pack;
 pub use super::pack::{Kept, LARGEST, Pack, text_of};
 use crate::git::Id;
+use crate::git::index::Stat;
 use crate::layer::entry::Identity;
-use crate::paths::BytePath;
 
 /// The host's side as the session saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,83 +104,15 @@ pub struct Base {
     entries: HashMap<PathBuf, Known>,
     /// What was checked out when the last run started.
     blobs: Option<Blobs>,
+    /// What git tracked then.
+    index: Option<OldIndex>,
+    /// The inode of the repo's root then.
+    root: Option<u64>,
+    /// And those of the directories in it.
+    dirs: HashMap<OsString, u64>,
 }
-
-#[derive(Serialize, Deserialize)]
-struct Head {
-    format: u32,
-    /// The start of the run whose end was written down.
-    stamp: Option<i64>,
-    /// Whether one was: an apply writes this list too.
-    #[serde(default = "yes")]
-    complete: bool,
-}
-
-/// Lists from before it was said.
-fn yes() -> bool {
-    true
-}
-
-impl Head {
-    fn parse(line: &[u8]) -> io::Result<Self> {
-        let head: Self = serde_json::from_slice(line)?;
-        if head.format > FORMAT {
-            return Err(io::Error::other("it was written by a newer cowbox"));
-        }
-        Ok(head)
-    }
-
-    fn noted(&self) -> Option<Option<i64>> {
-        self.complete.then_some(self.stamp)
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct Line<E> {
-    p: BytePath,
-    #[serde(flatten)]
-    entry: E,
-    #[serde(rename = "z", default, skip_serializing_if = "std::ops::Not::not")]
-    closed: bool,
-    #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
-    xattrs: Option<Vec<(Vec<u8>, Vec<u8>)>>,
-}
-
-const FORMAT: u32 = 1;
-const LIST: &str = "base.jsonl";
 
 impl Base {
-    /// Reads what is known of the session in `dir`; `stamp` is the start of its last run.
-    pub fn load(dir: &Path, stamp: Option<i64>) -> io::Result<Self> {
-        let mut base = Self { dir: dir.to_path_buf(), stamp, ..Self::default() };
-        let file = match File::open(base.list()) {
-            Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(base),
-            Err(e) => return Err(e),
-        };
-        let mut lines = BufReader::new(file).split(b'\n');
-        let Some(head) = lines.next() else { return Ok(base) };
-        base.noted = Head::parse(&head?)?.noted();
-        for line in lines {
-            let Line { p, entry, closed, xattrs } = serde_json::from_slice(&line?)?;
-            let xattrs = xattrs.map(|pairs| pairs.into_iter().collect());
-            base.entries.insert(p.0, Known { entry, closed, xattrs });
-        }
-        Ok(base)
-    }
-
-    /// Whether the end of the run that started then has been written down for the session in `dir`.
-    pub fn is_noted(dir: &Path, stamp: Option<i64>) -> io::Result<bool> {
-        let file = match File::open(dir.join(LIST)) {
-            Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(e) => return Err(e),
-        };
-        let mut head = Vec::new();
-        BufReader::new(file).read_until(b'\n', &mut head)?;
-        Ok(!head.is_empty() && Head::parse(&head)?.noted() == Some(stamp))
-    }
-
     /// Of something that nobody else has changed since: nothing on the host is newer than it.
     pub fn nothing() -> Self {
         Self { stamp: Some(i64::MAX), ..Self::default() }
@@ -188,23 +125,11 @@ impl Base {
         self
     }
 
-    /// Writes it, whole or not at all.
-    pub fn save(&mut self) -> io::Result<()> {
-        let temp = self.dir.join(".new-base.jsonl");
-        let mut out = BufWriter::new(File::create(&temp)?);
-        let head = Head { format: FORMAT, stamp: self.noted.flatten(), complete: self.noted.is_some() };
-        serde_json::to_writer(&mut out, &head)?;
-        for (path, Known { entry, closed, xattrs }) in &self.entries {
-            out.write_all(b"\n")?;
-            let xattrs = xattrs.as_ref().map(|xattrs| xattrs.clone().into_iter().collect());
-            serde_json::to_writer(&mut out, &Line { p: path.as_path().into(), entry, closed: *closed, xattrs })?;
-        }
-        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
-        fs::rename(temp, self.list())
-    }
-
-    fn list(&self) -> PathBuf {
-        self.dir.join(LIST)
+    /// With what was where when the last run started.
+    #[must_use]
+    pub fn with_start(self, repo: &Path, root: Option<u64>, start: &AtStart) -> Self {
+        let index = Some(OldIndex::new(repo, start.index.as_ref()));
+        Self { index, root, dirs: start.dirs.clone(), ..self }
     }
 
     /// Whether the end of the last run has been written down: then every path of the session is known.
@@ -253,12 +178,13 @@ impl Base {
         }
     }
 
-    /// The host's side as the session saw it, from what the host has now if nothing was written down.
-    pub fn first_look(&self, path: &Path, host: Option<&Identity>) -> At {
+    /// The host's side as the session saw it, from what the host has now if nothing was written down. `in_place`:
+    /// nothing speaks for its having been elsewhere when the run started.
+    pub fn first_look(&self, path: &Path, host: Option<&Identity>, in_place: bool) -> At {
         match host {
             None => At::Absent,
             _ if self.was_closed_above(path) => At::Absent,
-            Some(host) if !host.is_dir() && self.is_of_the_run(host) => At::Unknown,
+            Some(host) if !host.is_dir() && (self.is_of_the_run(host) || !in_place) => At::Unknown,
             Some(host) => At::Here(*host),
         }
     }
@@ -274,13 +200,33 @@ impl Base {
         path.ancestors().skip(1).any(|above| self.entries.get(above).is_some_and(|known| known.closed))
     }
 
-    fn saw(&self, path: &Path, host: &Identity) -> At {
-        self.get(path).map_or_else(|| self.first_look(path, Some(host)), |entry| entry.host)
+    /// Whether the repo's root is the directory that it was when the last run started.
+    pub fn is_root(&self, host: &Identity) -> bool {
+        self.root.is_none_or(|inode| inode == host.inode)
+    }
+
+    /// Whether this directory was noted here when the last run started, or an earlier one ended.
+    pub fn knows_dir(&self, path: &Path, host: &Identity) -> bool {
+        if self.dirs.get(path.as_os_str()) == Some(&host.inode) {
+            return true;
+        }
+        let then = self.get(path).filter(|entry| !entry.done).map(|entry| entry.host);
+        matches!(then, Some(At::Here(then)) if then.is_dir() && then.inode == host.inode)
+    }
+
+    /// The files that git tracked in a directory when the last run started.
+    pub fn files_of_the_index(&self, dir: &Path) -> impl Iterator<Item = (&[u8], Stat)> {
+        let known = self.index.as_ref().zip(self.stamp);
+        known.into_iter().flat_map(move |(index, stamp)| index.files_in(dir, stamp))
+    }
+
+    fn saw(&self, path: &Path, host: &Identity, in_place: bool) -> At {
+        self.get(path).map_or_else(|| self.first_look(path, Some(host), in_place), |entry| entry.host)
     }
 
     /// Whether the host changed a path since the session saw it.
-    pub fn has_moved(&self, path: &Path, host: &Identity) -> bool {
-        match self.saw(path, host) {
+    pub fn has_moved(&self, path: &Path, host: &Identity, in_place: bool) -> bool {
+        match self.saw(path, host, in_place) {
             At::Here(then) if host.is_dir() && then.is_dir() => then.permissions() != host.permissions(),
             At::Here(then) => then != *host,
             At::Absent | At::Unknown => true,
@@ -301,8 +247,8 @@ impl Base {
     }
 
     /// The permission bits that the session saw of a file, given the host's; `None`: nobody knows.
-    pub fn permissions(&self, path: &Path, host: &Identity) -> Option<u32> {
-        match self.saw(path, host) {
+    pub fn permissions(&self, path: &Path, host: &Identity, in_place: bool) -> Option<u32> {
+        match self.saw(path, host, in_place) {
             At::Here(then) => Some(then.permissions()),
             // Both made one.
             At::Absent => Some(host.permissions()),
@@ -316,10 +262,10 @@ impl Base {
     }
 
     /// How a directory looked when the session saw it, given how the host's looks now; `None`: nobody knows.
-    pub fn looks<'a>(&'a self, path: &Path, host: &Identity, now: &'a Xattrs) -> Option<Looks<'a>> {
+    pub fn looks<'a>(&'a self, path: &Path, host: &Identity, now: &'a Xattrs, in_place: bool) -> Option<Looks<'a>> {
         let Some(known) = self.entries.get(path) else {
-            return match self.first_look(path, Some(host)) {
-                At::Here(_) if self.is_of_the_run(host) => None,
+            return match self.first_look(path, Some(host), in_place) {
+                At::Here(_) if self.is_of_the_run(host) || !in_place => None,
                 At::Here(then) => Some(Looks { mode: then.permissions(), xattrs: now }),
                 _ => Some(Looks { mode: host.permissions(), xattrs: &NO_XATTRS }),
             };
@@ -338,7 +284,7 @@ impl Base {
         let Some(entry) = self.get(path) else { return Ok(self.committed(path).map(Kept::Committed)) };
         // Never from the commit: what is known may be of an earlier run, and the host has committed its edit since.
         let Some(place) = entry.content else { return Ok(None) };
-        let bytes = pack::read(&self.dir, place)?;
+        let Some(bytes) = pack::read(&self.dir, place)? else { return Ok(None) };
         let seen = entry.done || entry.host != At::Unknown;
         Ok(Some(if seen { Kept::Seen(bytes) } else { Kept::Committed(bytes) }))
     }
@@ -353,6 +299,11 @@ impl Base {
         self.blobs.is_some()
     }
 
+    /// Where the contents that are known lie in the pack.
+    pub fn places(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.entries.values().filter_map(|known| known.entry.content)
+    }
+
     /// Opens the pack to keep more contents in.
     pub fn pack(&self) -> io::Result<Pack> {
         Pack::open(&self.dir)
@@ -360,41 +311,4 @@ impl Base {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_end_of_a_run_makes_it_complete() {
-        let dir = tempfile::tempdir().unwrap();
-        let load = |stamp| Base::load(dir.path(), stamp).unwrap();
-        let is_noted = |stamp| Base::is_noted(dir.path(), stamp).unwrap();
-        assert!(!load(Some(1)).is_complete() && !is_noted(Some(1)));
-        load(Some(1)).save().unwrap();
-        assert!(!load(Some(1)).is_complete() && !is_noted(Some(1)));
-        let mut base = load(Some(1));
-        base.run_ended();
-        base.save().unwrap();
-        assert!(load(Some(1)).is_complete() && is_noted(Some(1)));
-        // Nor does what is written later take it away.
-        load(Some(2)).save().unwrap();
-        assert!(!load(Some(2)).is_complete() && load(Some(1)).is_complete());
-    }
-
-    #[test]
-    fn what_the_end_noted_outlives_an_apply() {
-        let dir = tempfile::tempdir().unwrap();
-        let entry = |host| Entry { host, session: None, content: None, done: false };
-        let id = Identity::from(&rustix::fs::stat(dir.path()).unwrap());
-        let xattrs = Xattrs::from([(b"user.x".to_vec(), b"\0\xff".to_vec())]);
-        let mut base = Base::load(dir.path(), Some(i64::MAX)).unwrap();
-        base.set("d".into(), entry(At::Here(id)));
-        base.set_xattrs(Path::new("d"), xattrs.clone());
-        base.set_closed(&HashSet::from([Path::new("d")]));
-        base.save().unwrap();
-        let mut base = Base::load(dir.path(), Some(i64::MAX)).unwrap();
-        base.set("d".into(), Entry { done: true, ..entry(At::Here(id)) });
-        assert_eq!(base.looks(Path::new("d"), &id, &NO_XATTRS).unwrap().xattrs, &xattrs);
-        assert_eq!(base.first_look(Path::new("d/new"), Some(&id)), At::Absent);
-        assert_eq!(base.first_look(Path::new("dd/new"), Some(&id)), At::Here(id));
-    }
-}
+mod tests;
