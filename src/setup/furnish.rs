@@ -76,12 +76,5 @@ pub fn places(maker: &Maker<'_>, room: &mut Room<'_>, setup: &SetupPlan) -> Resu
 
 /// The image's files are root's; the workspace may be closed to it.
 fn as_root<'a>(maker: &Maker<'a>) -> Maker<'a> {
-    Maker {
-        ui: maker.ui,
-        user: Some("0:0"),
-        env: maker.env,
-        mount: Path::new("/"),
-        folder: Path::new("/"),
-        logs: maker.logs,
-    }
+    Maker { user: Some("0:0"), mount: Path::new("/"), folder: Path::new("/"), ..*maker }
 }
