@@ -56,6 +56,7 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
         network: args.network.map_or(policy.network.unwrap_or(settings.network.value), |_| settings.network.value),
         limits,
         user: args.user.clone().or_else(|| policy.user.clone()),
+        setup_user: None,
         runtime: args.runtime.clone().or_else(|| policy.runtime.clone()),
         image: policy.image.clone(),
         mounts: policy.mounts.iter().map(again).collect(),

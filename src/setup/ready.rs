@@ -74,7 +74,8 @@ impl Preparer<'_> {
             Some(image) => key.add("the image", image.facts.id.as_bytes()),
             None => key.add("the system", &fs::read("/etc/os-release").unwrap_or_default()),
         }
-        key.add("the user", self.plan.user.as_deref().unwrap_or_default().as_bytes());
+        let users = [self.plan.user.as_deref(), self.plan.setup_user.as_deref()];
+        key.add("the user", users.into_iter().flatten().collect::<Vec<_>>().join(" ").as_bytes());
         key.add("the account", self.plan.account.as_deref().unwrap_or_default().as_bytes());
         key.add("the container's options", format!("{:?} {:?}", setup.container, setup.mounts).as_bytes());
         key.add("the place of the repository", self.plan.workspace.as_os_str().as_encoded_bytes());
@@ -161,7 +162,10 @@ impl Preparer<'_> {
             Ok(home) => {
                 home.iter().for_each(|home| env.set("HOME", home));
                 let maker = self.maker(&plan, &env, [&logs, &kept_logs]);
-                let made = self.carry_out(&maker, &mut room, &packages, tag.as_deref());
+                let made = self.carry_out(&maker, &mut room, &packages).and_then(|variables| {
+                    self.commit(&room, tag.as_deref())?;
+                    Ok(variables)
+                });
                 let kept = made.as_ref().err().is_some_and(|error| self.keep_half(making, &room, error));
                 let made = made.map_err(|error| Unmade { error, kept });
                 made.map(|variables| variables.into_iter().chain(home.map(|home| ("HOME".to_owned(), home))).collect())
@@ -181,7 +185,7 @@ impl Preparer<'_> {
     /// Who steps are; native has nobody else.
     pub(super) fn step_user(&self) -> Option<&str> {
         let native = self.engine.record().kind == EngineKind::Native;
-        self.plan.user.as_deref().filter(|_| !native)
+        self.plan.setup_user.as_deref().or(self.plan.user.as_deref()).filter(|_| !native)
     }
 
     fn maker<'m>(&'m self, plan: &'m Plan, env: &'m Environment, [logs, kept_logs]: [&'m Path; 2]) -> Maker<'m> {
@@ -213,7 +217,8 @@ impl Preparer<'_> {
         // Complete before it counts, and synced then.
         plan.ephemeral = true;
         plan.image = self.image.map(|image| image.name.clone());
-        if self.engine.record().kind == EngineKind::Docker && self.setup().source == Some(Source::Devcontainer) {
+        let devcontainer = self.setup().source == Some(Source::Devcontainer);
+        if self.plan.setup_user.is_some() || (devcontainer && self.engine.record().kind == EngineKind::Docker) {
             // Root can do nothing in a container that was not started as root. Steps have a user of their own.
             plan.user = Some("0:0".to_owned());
         }
@@ -243,6 +248,9 @@ impl Preparer<'_> {
         }
         self.env.iter().for_each(|(name, value)| env.set(name, value));
         env.set("CI", "1");
+        if self.plan.setup_user.is_some() {
+            env.trust_git(&plan.workspace);
+        }
         env
     }
 
@@ -251,13 +259,27 @@ impl Preparer<'_> {
         remote_env(self.setup(), self.image.map(|image| &image.facts), plan)
     }
 
-    /// Steps, then what the user's shell says, then the image.
+    /// Steps, and what they made for the caller.
     fn carry_out(
         &self,
         maker: &Maker<'_>,
         room: &mut Room<'_>,
         packages: &Packages,
-        tag: Option<&str>,
+    ) -> Result<BTreeMap<String, String>> {
+        let made = self.run_steps(maker, room, packages);
+        if self.plan.setup_user.is_none() || made.as_ref().is_err_and(|e| e.kind() == Kind::Interrupted) {
+            return made;
+        }
+        let handed_over = furnish::hand_over(maker, room, self.plan.user.as_deref(), packages.mount().as_ref());
+        made.and_then(|variables| handed_over.map(|()| variables))
+    }
+
+    /// Steps, then what the user's shell says.
+    fn run_steps(
+        &self,
+        maker: &Maker<'_>,
+        room: &mut Room<'_>,
+        packages: &Packages,
     ) -> Result<BTreeMap<String, String>> {
         packages.restore(maker, room)?;
         let steps = self.once();
@@ -286,10 +308,16 @@ impl Preparer<'_> {
             }
         }
         packages.save(maker, room)?;
-        if let (Some(tag), Some(client), Some(container)) = (tag, self.engine.client(), room.container()) {
-            client.commit(container, tag).map_err(|e| e.context("cannot keep what was prepared as an image"))?;
-        }
         Ok(variables)
+    }
+
+    fn commit(&self, room: &Room<'_>, tag: Option<&str>) -> Result<()> {
+        match (tag, self.engine.client(), room.container()) {
+            (Some(tag), Some(client), Some(container)) => {
+                client.commit(container, tag).map_err(|e| e.context("cannot keep what was prepared as an image"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What a shell of the user's sets; `None` if it does not answer.
