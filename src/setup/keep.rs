@@ -28,6 +28,9 @@ pub struct Half {
     pub user: Option<String>,
 }
 
+/// Makes a session of it, and says the name of that.
+pub type KeepHalf<'a> = &'a dyn Fn(&Half) -> Result<String>;
+
 /// Why nothing was prepared, and whether an image of what there was has been kept.
 pub(super) struct Unmade {
     pub error: Error,

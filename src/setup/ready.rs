@@ -10,7 +10,7 @@ use super::choose::Choice;
 use super::devcontainer::substitute_container_env;
 use super::files::RepoFiles;
 use super::image::Found;
-use super::keep::{self, Half, Unmade};
+use super::keep::{self, KeepHalf, Unmade};
 use super::key::Key;
 use super::make::{Maker, millis_since};
 use super::packages::Packages;
@@ -42,8 +42,8 @@ pub struct Preparer<'a> {
     pub env: &'a Environment,
     /// Make it again, whatever is there.
     pub rebuild: bool,
-    /// Makes a session of what a setup left that failed, and says its name; `None`: nothing is kept.
-    pub failed: Option<&'a dyn Fn(&Half) -> Result<String>>,
+    /// Takes what a setup left that failed; `None`: nothing is kept.
+    pub failed: Option<KeepHalf<'a>>,
     /// Where it talks.
     pub ui: &'a Ui,
 }
