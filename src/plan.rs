@@ -40,6 +40,8 @@ pub struct Plan {
     pub limits: Limits,
     /// `--user`
     pub user: Option<String>,
+    /// Who the steps of the setup are, where that is not who the command is.
+    pub setup_user: Option<String>,
     /// `--runtime`
     pub runtime: Option<String>,
     /// Image of podman or docker.

@@ -87,7 +87,7 @@ pub enum Verb {
     Show(ShowArgs),
     /// Run another command in a live session
     Exec(ExecArgs),
-    /// Open a shell in a live session
+    /// Open a shell in a live session, or in what a failed setup left
     Shell(ShellArgs),
     /// Stop a live session and keep its changes
     Stop(StopArgs),

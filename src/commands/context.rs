@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::failed;
 use super::heal::Word;
 use crate::changes;
 use crate::changes::at_start::AtStart;
@@ -129,10 +130,17 @@ impl<'a> Context<'a> {
         self.engine(session)?.reclaim(session.dir())
     }
 
-    /// Removes the layers of a session, whatever ids their files have.
+    /// Removes the layers of a session, whatever ids their files have, and what a failed setup left it.
     pub fn remove_layers(&self, session: &Session) -> Result<()> {
+        failed::clear(self, session)?;
+        self.remove_own_layers(session)
+    }
+
+    /// The same less what it stands on.
+    pub fn remove_own_layers(&self, session: &Session) -> Result<()> {
         let dir = session.dir().to_path_buf();
-        let parts = ["upper", "work", "mounts", "home", "layers", "links", "logs", "undo", "base.jsonl", "base.pack"];
+        let parts =
+            ["upper", "work", "mounts", "home", "layers", "links", "hooks", "logs", "undo", "base.jsonl", "base.pack"];
         let remove = || parts.iter().try_for_each(|part| crate::layer::remove::tree(&dir.join(part)));
         let failed = |e: std::io::Error| Error::io("remove the layers in", &dir, e);
         match remove() {

@@ -157,8 +157,10 @@ pub fn shape(plan: &mut Plan, setup: &SetupPlan, engine: &EngineRecord, image: O
     if engine.kind == Kind::Native {
         return;
     }
-    if plan.user.is_none() && setup.source == Some(Source::Devcontainer) {
-        set_user(plan, setup, engine, image);
+    match setup.source {
+        _ if plan.user.is_some() => {}
+        Some(Source::Devcontainer) => set_user(plan, setup, engine, image),
+        _ => set_setup_user(plan, engine, image),
     }
     for mount in &setup.mounts {
         let target = PathBuf::from(&mount.target);
@@ -202,17 +204,19 @@ fn set_user(plan: &mut Plan, setup: &SetupPlan, engine: &EngineRecord, image: Op
         plan.account = Some(name.to_owned());
     }
     if is_root && !rustix::process::getuid().is_root() {
-        trust_git(plan);
+        plan.env.trust_git(&plan.workspace);
     }
 }
 
-/// The repo is the caller's, and root would not use git in it: git must be told that it may.
-fn trust_git(plan: &mut Plan) {
-    let workspace = plan.workspace.clone();
-    if plan.env.get("GIT_CONFIG_COUNT").is_none() {
-        plan.env.set("GIT_CONFIG_COUNT", "1");
-        plan.env.set("GIT_CONFIG_KEY_0", "safe.directory");
-        plan.env.set("GIT_CONFIG_VALUE_0", workspace);
+/// The same without a dev container. The command of a daemon is the caller, who could install nothing in an image
+/// of root's: its steps are root, as in the image. Not with a directory of the host's to write to, where root inside
+/// is root outside.
+fn set_setup_user(plan: &mut Plan, engine: &EngineRecord, image: Option<&Found>) {
+    let of_image = image.map(|image| image.facts.user.split(':').next().unwrap_or_default());
+    let is_root = of_image.is_some_and(|user| matches!(user, "" | "root" | "0"));
+    let maps_no_ids = engine.kind == Kind::Docker && !engine.rootless && !rustix::process::getuid().is_root();
+    if is_root && maps_no_ids && plan.mounts.iter().all(|mount| mount.access != Access::Rw) {
+        plan.setup_user = Some("0:0".to_owned());
     }
 }
 

@@ -17,7 +17,7 @@ use crate::session::lock::Lock;
 use crate::session::{Session, SessionId, State, record};
 use crate::setup::built::Built;
 use crate::setup::cache::{Cache, Prepared};
-use crate::setup::room;
+use crate::setup::{keep, room};
 use crate::ui::Ui;
 
 /// After as many days an apply cannot be taken back any more: `gc` frees what it replaced.
@@ -57,8 +57,11 @@ pub fn gc(args: GcArgs, ui: &Ui) -> Result<u8> {
             ui.warn(&format!("session {id}: {}", error.message()));
         }
     }
-    old_environments(&context, &args, &mut report)?;
-    unfinished_environments(&context, &args, &mut report);
+    let used = used_environments(&context)?;
+    if let Some(used) = &used {
+        old_environments(&context, used, &args, &mut report)?;
+    }
+    unfinished_environments(&context, used.as_deref(), &args, &mut report);
     old_images(&context, &args, &mut report)?;
     for layer in crate::engine::native::orphaned_home_layers() {
         let bytes = size(&layer);
@@ -109,7 +112,8 @@ fn one(context: &Context<'_>, id: &SessionId, args: &GcArgs, report: &mut Report
         Err(_) if args.force => ("unreadable", None),
         Err(error) => return Err(Error::new(error.message()).hint("`cowbox gc --force` removes it")),
     };
-    let bytes = size(&dir);
+    let failed = session.as_ref().ok().and_then(|session| session.as_ref()?.failed_setup());
+    let bytes = size(&dir) + failed.map_or(0, |dir| size(&dir));
     if !args.dry_run {
         if let Ok(Some(session)) = &session {
             remove_session(context, session)?;
@@ -164,8 +168,8 @@ fn old_bases(session: &Session, args: &GcArgs, report: &mut Report) -> Result<()
     Ok(())
 }
 
-/// Prepared environments that nobody has used for a while, and that no session stands on.
-fn old_environments(context: &Context<'_>, args: &GcArgs, report: &mut Report) -> Result<()> {
+/// Names of the environments that sessions stand on; `None` if one cannot be read: it may stand on any of them.
+fn used_environments(context: &Context<'_>) -> Result<Option<Vec<String>>> {
     let mut used = Vec::new();
     for id in context.store.ids()? {
         match context.store.read(&id) {
@@ -173,10 +177,14 @@ fn old_environments(context: &Context<'_>, args: &GcArgs, report: &mut Report) -
                 used.extend(session.record.setup.map(|setup| setup.key));
             }
             Ok(_) => {}
-            // It may stand on any of them.
-            Err(_) => return Ok(()),
+            Err(_) => return Ok(None),
         }
     }
+    Ok(Some(used))
+}
+
+/// Prepared environments that nobody has used for a while, and that no session stands on.
+fn old_environments(context: &Context<'_>, used: &[String], args: &GcArgs, report: &mut Report) -> Result<()> {
     let cache = Cache::new(&context.places.cache);
     let all = cache.all();
     for prepared in &all {
@@ -228,7 +236,7 @@ fn days_ago(days: u32) -> SystemTime {
 }
 
 /// What setups left that failed or were killed: logs, and with the latter a sandbox.
-fn unfinished_environments(context: &Context<'_>, args: &GcArgs, report: &mut Report) {
+fn unfinished_environments(context: &Context<'_>, used: Option<&[String]>, args: &GcArgs, report: &mut Report) {
     for (_lock, dir) in Cache::new(&context.places.cache).unfinished() {
         let sandbox = room::left_in(&dir);
         let made = dir.metadata().and_then(|meta| meta.modified());
@@ -236,6 +244,10 @@ fn unfinished_environments(context: &Context<'_>, args: &GcArgs, report: &mut Re
             continue;
         }
         let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // A session may show what there was of it.
+        if dir.extension().is_some_and(|e| e == "failed") && used.is_none_or(|used| used.contains(&id)) {
+            continue;
+        }
         let bytes = size(&dir);
         if !args.dry_run
             && let Err(error) = remove_unfinished(context, &dir, sandbox)
@@ -252,8 +264,7 @@ fn remove_unfinished(context: &Context<'_>, dir: &Path, sandbox: Option<record::
     if let Some(record) = sandbox {
         let engine =
             crate::engine::detect::open(record.engine.kind, &context.places, context.ui).map_err(Error::new)?;
-        engine.sweep(&record)?;
-        engine.reclaim(dir)?;
+        return keep::clear_unfinished(engine.as_ref(), dir);
     }
     crate::engine::native::remove_home_layer(dir).map_err(|e| Error::io("remove the home layer of", dir, e))?;
     match remove::tree(dir) {

@@ -12,20 +12,19 @@ use rustix::thread::UnshareFlags;
 
 use super::context::Context;
 use super::heal::check_idle;
-use super::remember::{policy_record, setup_record};
+use super::remember::{new_record, policy_record, words};
 use super::report::Report;
 use crate::changes::at_start::AtStart;
 use crate::changes::blobs;
 use crate::engine::{Engine, Sandbox};
 use crate::error::{Error, Kind, Result, reason};
-use crate::layer::{Encoding, create};
-use crate::paths::BytePath;
+use crate::layer::create;
 use crate::plan::Plan;
 use crate::process::supervise;
 use crate::session::clock::Clock;
 use crate::session::liveness::ProcessId;
 use crate::session::lock::Lock;
-use crate::session::record::{FORMAT, Incarnation, Record, now};
+use crate::session::record::{Incarnation, Record, now};
 use crate::session::state::Action;
 use crate::session::store::NewSession;
 use crate::session::{Session, SessionId, State};
@@ -253,24 +252,10 @@ impl Launch<'_> {
 
     /// Writes the record that says "running".
     fn record(&self, place: Place, plan: &Plan, name: &str, incarnation: Incarnation) -> Result<(Session, Lock)> {
-        let command = plan.command.iter().map(|w| w.to_string_lossy().into_owned()).collect();
         match place {
             Place::New(new) => {
-                let mut record = Record {
-                    format: FORMAT,
-                    id: new.id().clone(),
-                    name: name.to_owned(),
-                    state: State::Created,
-                    repo: BytePath(plan.repo.clone()),
-                    created: now(),
-                    engine: self.engine.record(),
-                    encoding: Encoding::Userxattr,
-                    command,
-                    policy: policy_record(plan),
-                    setup: setup_record(plan),
-                    incarnation: Some(incarnation),
-                    history: Vec::new(),
-                };
+                let mut record = new_record(new.id(), name, self.engine, plan);
+                record.incarnation = Some(incarnation);
                 for next in [State::Preparing, State::Ready, State::Running] {
                     record.advance(next)?;
                 }
@@ -278,7 +263,7 @@ impl Launch<'_> {
             }
             Place::Old(mut session, lock) => {
                 session.record.advance(State::Running)?;
-                session.record.command = command;
+                session.record.command = words(plan);
                 session.record.policy = policy_record(plan);
                 session.record.incarnation = Some(incarnation);
                 session.save()?;

@@ -9,6 +9,7 @@ mod discard;
 mod doctor;
 mod environment;
 mod exec;
+mod failed;
 mod finish;
 mod gc;
 mod heal;

@@ -77,6 +77,7 @@ fn plan(
         network: settings.network.value,
         limits: Limits { memory: args.memory, cpus: args.cpus, pids: args.pids },
         user: args.user.clone(),
+        setup_user: None,
         runtime: args.runtime.clone(),
         image,
         mounts: args.mount.iter().map(mount).collect::<Result<_>>()?,

@@ -4,14 +4,17 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::environment::{self, Setting};
+use super::failed;
 use super::initialize;
 use super::planning;
 use crate::cli::{PrepareArgs, RunArgs};
 use crate::engine::{Engine, Kind, detect};
 use crate::error::{Result, show};
+use crate::session::id;
 use crate::settings::{RepoSettings, RunSettings};
 use crate::setup::choose::Choice;
 use crate::setup::image::Found;
+use crate::setup::keep::Half;
 use crate::setup::plan::{BuildRequest, Ignored, ImageRequest, MountRequest, Refused, Source, Step};
 use crate::setup::ready::Preparer;
 use crate::ui::{Ui, sanitize};
@@ -35,6 +38,8 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
     let found = setting.image(&context, engine, &settings, &mut choice, args.rebuild)?;
     let plan = planning::plan_with(&wanted, &settings, &repo, &context, engine, &choice, found.as_ref())?;
     let env = environment::setup_env(&settings)?;
+    let name = id::generate_name(&repo.dir_name());
+    let keep = |half: &Half| failed::keep(&context, engine, &plan, &name, half);
     let preparer = Preparer {
         engine,
         cache: &context.places.cache,
@@ -44,6 +49,7 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
         plan: &plan,
         env: &env,
         rebuild: args.rebuild,
+        failed: Some(&keep),
         ui,
     };
     environment::explain(&context, &choice.plan);
@@ -131,6 +137,7 @@ fn known(
         plan: &plan,
         env: &env,
         rebuild: false,
+        failed: None,
         ui: context.ui,
     };
     if !preparer.is_needed() {

@@ -4,16 +4,17 @@ use std::path::PathBuf;
 
 use super::planning::{git_mount, given_names};
 use crate::cli::RunArgs;
-use crate::engine::Kind;
+use crate::engine::{Engine, Kind};
 use crate::error::{Error, Result};
+use crate::layer::Encoding;
 use crate::paths::BytePath;
 use crate::plan::{Mount, Plan};
 use crate::policy::environment::Environment;
 use crate::policy::limits::Limits;
 use crate::process;
 use crate::repo::Repo;
-use crate::session::Session;
-use crate::session::record::{MountRecord, PolicyRecord, SetupRecord};
+use crate::session::record::{FORMAT, MountRecord, PolicyRecord, Record, SetupRecord, now};
+use crate::session::{Session, SessionId, State};
 use crate::settings::RunSettings;
 use crate::setup::plan::ContainerOptions;
 
@@ -55,6 +56,7 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
         network: args.network.map_or(policy.network.unwrap_or(settings.network.value), |_| settings.network.value),
         limits,
         user: args.user.clone().or_else(|| policy.user.clone()),
+        setup_user: None,
         runtime: args.runtime.clone().or_else(|| policy.runtime.clone()),
         image: policy.image.clone(),
         mounts: policy.mounts.iter().map(again).collect(),
@@ -72,14 +74,39 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
 }
 
 /// The prepared environment as a record keeps it.
-pub fn setup_record(plan: &Plan) -> Option<SetupRecord> {
+fn setup_record(plan: &Plan) -> Option<SetupRecord> {
     let path = |path: &PathBuf| BytePath(path.clone());
     Some(SetupRecord {
         key: plan.setup_key.clone()?,
         layer: plan.setup_layer.as_ref().map(path),
         home: plan.home_layer.as_ref().map(path),
         image: plan.setup_image.clone(),
+        failed: false,
     })
+}
+
+/// A record for a new session of a sandbox.
+pub fn new_record(id: &SessionId, name: &str, engine: &dyn Engine, plan: &Plan) -> Record {
+    Record {
+        format: FORMAT,
+        id: id.clone(),
+        name: name.to_owned(),
+        state: State::Created,
+        repo: BytePath(plan.repo.clone()),
+        created: now(),
+        engine: engine.record(),
+        encoding: Encoding::Userxattr,
+        command: words(plan),
+        policy: policy_record(plan),
+        setup: setup_record(plan),
+        incarnation: None,
+        history: Vec::new(),
+    }
+}
+
+/// The command, for people.
+pub fn words(plan: &Plan) -> Vec<String> {
+    plan.command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// The policy as a record keeps it.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::context::Context;
 use super::environment::{self, Setting};
+use super::failed;
 use super::finish::finish;
 use super::heal::Word;
 use super::initialize;
@@ -19,6 +20,7 @@ use crate::session::clock::Clock;
 use crate::session::state::Action;
 use crate::session::{Session, id};
 use crate::settings::{RepoSettings, RunSettings};
+use crate::setup::keep::Half;
 use crate::setup::ready::Preparer;
 use crate::ui::Ui;
 
@@ -53,6 +55,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     if let Some(name) = &args.name {
         check_name(&context, name)?;
     }
+    let name = args.name.clone().unwrap_or_else(|| id::generate_name(&repo.dir_name()));
     let engine = chosen.engine.as_ref();
     let mut plan = match &resumed {
         Some(session) => plan_again(session, &args, &settings)?,
@@ -63,6 +66,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
             environment::explain(&context, &choice.plan);
             let env = environment::setup_env(&settings)?;
             let before = plan.clone();
+            let keep = |half: &Half| failed::keep(&context, engine, &before, &name, half);
             let preparer = Preparer {
                 engine,
                 cache: &context.places.cache,
@@ -72,6 +76,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
                 plan: &before,
                 env: &env,
                 rebuild: false,
+                failed: if on_exit == OnExit::Discard { None } else { Some(&keep) },
                 ui,
             };
             environment::ready(&preparer, &mut plan)?;
@@ -99,7 +104,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
         context: &context,
         engine: chosen.engine.as_ref(),
         why: chosen.why,
-        name: args.name.clone().unwrap_or_else(|| id::generate_name(&repo.dir_name())),
+        name,
         timeout: args.timeout,
         clock,
         report: report.as_ref(),
@@ -151,6 +156,7 @@ fn check_name(context: &Context<'_>, name: &str) -> Result<()> {
             .hint("letters, digits, `-`, `_` and `.`, at most 64, beginning with a letter or digit"));
     }
     use crate::session::store::Entry;
+    failed::forget(context, |record| record.name == name)?;
     let taken = context.store.newest_first()?.any(|entry| {
         matches!(entry, Entry::Good(s) if s.record.name == name && s.record.state != crate::session::State::Discarded)
     });

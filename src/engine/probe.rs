@@ -101,6 +101,7 @@ fn plan(image: Option<String>, repo: &Path, session_dir: &Path, cache: &Path) ->
         network: Network::None,
         limits: Limits::default(),
         user: None,
+        setup_user: None,
         runtime: None,
         image,
         mounts: if native { vec![helper()?] } else { Vec::new() },

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 
 use crate::error::{Error, Result};
 
@@ -84,6 +85,15 @@ impl Environment {
     /// All of them, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    /// For root over a repo of the caller's, in which git would not work: tells it that it may.
+    pub fn trust_git(&mut self, workspace: &Path) {
+        if self.get("GIT_CONFIG_COUNT").is_none() {
+            self.set("GIT_CONFIG_COUNT", "1");
+            self.set("GIT_CONFIG_KEY_0", "safe.directory");
+            self.set("GIT_CONFIG_VALUE_0", workspace);
+        }
     }
 
     /// The names alone: what may be recorded.

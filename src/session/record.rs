@@ -61,6 +61,9 @@ pub struct SetupRecord {
     /// The image that it was made from, as the user knows it.
     #[serde(default)]
     pub image: Option<String>,
+    /// It failed: what there is of it belongs to this session alone, and goes with it.
+    #[serde(default)]
+    pub failed: bool,
 }
 
 /// The policy as decided. Variables by name only: values may be secrets.

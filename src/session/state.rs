@@ -75,7 +75,8 @@ impl State {
     pub fn allow(self, action: Action, name: &str) -> Result<()> {
         use State::{Discarded, Failed, Running, Stopped};
         let allowed = match action {
-            Action::Enter | Action::Stop => self == Running,
+            Action::Enter => matches!(self, Running | Failed),
+            Action::Stop => self == Running,
             Action::Resume | Action::Apply | Action::Undo => self == Stopped,
             Action::Read => matches!(self, Running | Stopped),
             Action::Discard => matches!(self, Stopped | Failed),
@@ -89,7 +90,9 @@ impl State {
             (Stopped, _) => refused.hint(format!("look at its changes with `cowbox diff {name}`")),
             (Running, _) => refused.hint(format!("stop it first with `cowbox stop {name}`")),
             (Discarded, _) => refused.hint("its changes are gone; start a new one with `cowbox run`"),
-            (Failed, _) => refused.hint(format!("remove it with `cowbox discard {name}`")),
+            (Failed, _) => refused.hint(format!(
+                "its setup failed: `cowbox shell {name}` looks at it, `cowbox discard {name}` removes it"
+            )),
             _ => refused.hint("wait until it is ready; `cowbox show` tells"),
         })
     }

@@ -164,6 +164,12 @@ impl Session {
         layers
     }
 
+    /// What a setup left that failed, if this session is of one.
+    pub fn failed_setup(&self) -> Option<PathBuf> {
+        let setup = self.record.setup.as_ref().filter(|setup| setup.failed)?;
+        Some(setup.layer.as_ref()?.0.parent()?.to_path_buf())
+    }
+
     /// Takes its lock; `None` if somebody else has it.
     pub fn try_lock(&self) -> Result<Option<Lock>> {
         Lock::try_take(&self.dir)

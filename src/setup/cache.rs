@@ -24,6 +24,8 @@ use crate::session::SessionId;
 const FORMAT: u32 = 1;
 /// How the name of a directory ends that is not complete.
 const UNFINISHED: &str = ".new";
+/// How the name of a directory ends whose setup failed: logs, and what a session of that failure shows.
+const FAILED: &str = ".failed";
 
 /// What a prepared environment is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -140,10 +142,12 @@ impl Cache {
     }
 
     /// What was left by those that failed or were killed, and that nobody is making any more.
+    /// Whether a session shows one that failed is for the caller to find out.
     pub fn unfinished(&self) -> Vec<(File, PathBuf)> {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path());
         let with_lock = |dir: PathBuf| {
-            let name = dir.file_name()?.to_str()?.strip_suffix(UNFINISHED)?.to_owned();
+            let name = dir.file_name()?.to_str()?;
+            let name = name.strip_suffix(UNFINISHED).or_else(|| name.strip_suffix(FAILED))?;
             let lock = File::open(self.lock_of(name.split('-').next()?)).ok()?;
             lock.try_lock().ok()?;
             // Finished in the meantime.
@@ -199,16 +203,26 @@ impl Cache {
 
 impl Making {
     /// Makes it known, complete.
-    pub fn finish(self, record: Record) -> Result<Prepared> {
+    pub fn finish(&self, record: Record) -> Result<Prepared> {
         let failed = |e: io::Error| Error::io("write to", &self.dir, e);
         let text = serde_json::to_vec_pretty(&record).map_err(|e| Error::new(format!("cannot write JSON: {e}")))?;
         fs::write(self.dir.join("record.json"), text).map_err(failed)?;
         // Markers must not be on the disk before what they stand for.
         rustix::fs::syncfs(File::open(&self.dir).map_err(failed)?).map_err(|e| failed(e.into()))?;
         fs::rename(&self.dir, &self.target).map_err(failed)?;
-        let prepared = Prepared { dir: self.target, record };
+        let prepared = Prepared { dir: self.target.clone(), record };
         prepared.touch();
         Ok(prepared)
+    }
+
+    /// Where its files are after a failure.
+    pub fn after_failure(&self) -> PathBuf {
+        self.target.with_file_name(format!("{}{FAILED}", self.id))
+    }
+
+    /// Keeps its files out of the way of the next one.
+    pub fn fail(&self) -> Result<()> {
+        fs::rename(&self.dir, self.after_failure()).map_err(|e| Error::io("keep", &self.dir, e))
     }
 }
 
@@ -277,6 +291,14 @@ mod tests {
         assert_eq!(cache.unfinished()[0].1, dir);
         assert!(cache.newest(&make(&cache, "b").record.key.id()).is_some());
         assert!(!dir.exists());
+        // Failed: out of the way of the next one, and not found either.
+        let failed = cache.reserve(&key.id(), || {}, clear).unwrap();
+        failed.fail().unwrap();
+        let dir = failed.after_failure();
+        drop(failed);
+        drop(cache.reserve(&key.id(), || {}, clear).unwrap());
+        assert!(dir.is_dir() && cache.all().len() == 2);
+        assert!(cache.unfinished().iter().any(|(_, left)| *left == dir));
         cache.remove(&made).unwrap();
         assert!(cache.newest(&made.record.key.id()).is_none());
     }

@@ -8,6 +8,7 @@ use super::plan::{MountKind, SetupPlan};
 use super::quote::quote;
 use super::room::Room;
 use crate::error::{Error, Kind, Result};
+use crate::plan::Mount;
 use crate::ui::sanitize;
 
 /// A big home takes its time.
@@ -74,14 +75,21 @@ pub fn places(maker: &Maker<'_>, room: &mut Room<'_>, setup: &SetupPlan) -> Resu
     Ok(())
 }
 
+/// Gives what root's steps left in the home and among the downloads to the user of the command. What they left in the
+/// workspace is in a layer, and changes hands there.
+pub fn hand_over(maker: &Maker<'_>, room: &mut Room<'_>, to: Option<&str>, packages: Option<&Mount>) -> Result<()> {
+    let owner = quote(to.unwrap_or("0:0"));
+    let packages = packages.map(|mount| quote(&mount.target.to_string_lossy())).unwrap_or_default();
+    let script = format!(
+        r#"case $HOME in ''|/) h=/tmp ;; *) h=$HOME ;; esac
+for f in "$h"/* "$h"/.[!.]* {packages}; do
+  if [ -e "$f" ] || [ -L "$f" ]; then chown -Rh {owner} "$f"; fi
+done"#
+    );
+    as_root(maker).ask(room, &script, Some(LIMIT)).map(drop)
+}
+
 /// The image's files are root's; the workspace may be closed to it.
 fn as_root<'a>(maker: &Maker<'a>) -> Maker<'a> {
-    Maker {
-        ui: maker.ui,
-        user: Some("0:0"),
-        env: maker.env,
-        mount: Path::new("/"),
-        folder: Path::new("/"),
-        logs: maker.logs,
-    }
+    Maker { user: Some("0:0"), mount: Path::new("/"), folder: Path::new("/"), ..*maker }
 }

@@ -30,6 +30,8 @@ pub struct Maker<'a> {
     pub folder: &'a Path,
     /// Where logs go, one a step.
     pub logs: &'a Path,
+    /// Where they are after a failure.
+    pub kept_logs: &'a Path,
 }
 
 impl Maker<'_> {
@@ -126,7 +128,7 @@ impl Maker<'_> {
             env: &envs[n],
             user: self.user,
             workdir: &dirs[n],
-            log: self.log_of(step, number),
+            log: self.logs.join(log_name(step, number)),
             limit: None,
         });
         room.run(&jobs.collect::<Vec<_>>(), progress)
@@ -142,15 +144,6 @@ impl Maker<'_> {
         step.dir.as_ref().map_or_else(|| self.folder.to_path_buf(), |dir| self.mount.join(dir))
     }
 
-    /// `02-install-node.log`
-    fn log_of(&self, step: &Step, number: usize) -> PathBuf {
-        let hook = format!("{:?}", step.hook).to_lowercase();
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-        let name: String = step.name.iter().flat_map(|name| name.chars()).map(plain).take(40).collect();
-        let name = if name.is_empty() { hook } else { format!("{hook}-{name}") };
-        self.logs.join(format!("{number:02}-{name}.log"))
-    }
-
     fn failure(&self, step: &Step, way: usize, ended: &Ended, number: usize) -> Error {
         let what = name(step, way);
         let why = match ended.code {
@@ -161,7 +154,7 @@ impl Maker<'_> {
         let took = short(ended.took);
         let origin = sanitize::text(&step.origin);
         Error::of(Kind::NotStarted, format!("setup step `{what}` of {origin} {why} after {took}"))
-            .hint(format!("its whole output is in {}", show(&self.log_of(step, number))))
+            .hint(format!("its whole output is in {}", show(&self.kept_logs.join(log_name(step, number)))))
             .hint("`--setup none` runs without it, `--setup COMMAND` with another")
     }
 }
@@ -173,6 +166,15 @@ impl super::room::Watcher for Silent {}
 
 fn way_of(step: &Step, way: usize) -> &StepCommand {
     way.checked_sub(1).and_then(|fallback| step.fallbacks.get(fallback)).unwrap_or(&step.command)
+}
+
+/// `02-install-node.log`
+fn log_name(step: &Step, number: usize) -> String {
+    let hook = format!("{:?}", step.hook).to_lowercase();
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = step.name.iter().flat_map(|name| name.chars()).map(plain).take(40).collect();
+    let name = if name.is_empty() { hook } else { format!("{hook}-{name}") };
+    format!("{number:02}-{name}.log")
 }
 
 /// What a step is called: its command, in one line.

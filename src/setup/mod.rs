@@ -16,6 +16,7 @@ pub mod files;
 pub mod furnish;
 pub mod image;
 pub mod images;
+pub mod keep;
 pub mod key;
 pub mod layer;
 pub mod make;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use super::cache::{self, Cache, Making, Prepared};
@@ -10,16 +10,16 @@ use super::choose::Choice;
 use super::devcontainer::substitute_container_env;
 use super::files::RepoFiles;
 use super::image::Found;
+use super::keep::{self, KeepHalf, Unmade};
 use super::key::Key;
 use super::make::{Maker, millis_since};
 use super::packages::Packages;
 use super::plan::{EnvProbe, SetupPlan, Source, Step};
-use super::room::{self, Room};
+use super::room::Room;
 use super::{furnish, layer, probe};
 use crate::engine::image::ImageFacts;
-use crate::engine::{Engine, Kind as EngineKind, native};
+use crate::engine::{Engine, Kind as EngineKind};
 use crate::error::{Error, Kind, Result, show};
-use crate::layer::access;
 use crate::plan::Plan;
 use crate::policy::environment::Environment;
 use crate::ui::{Ui, sanitize};
@@ -42,6 +42,8 @@ pub struct Preparer<'a> {
     pub env: &'a Environment,
     /// Make it again, whatever is there.
     pub rebuild: bool,
+    /// Takes what a setup left that failed; `None`: nothing is kept.
+    pub failed: Option<KeepHalf<'a>>,
     /// Where it talks.
     pub ui: &'a Ui,
 }
@@ -72,7 +74,8 @@ impl Preparer<'_> {
             Some(image) => key.add("the image", image.facts.id.as_bytes()),
             None => key.add("the system", &fs::read("/etc/os-release").unwrap_or_default()),
         }
-        key.add("the user", self.plan.user.as_deref().unwrap_or_default().as_bytes());
+        let users = [self.plan.user.as_deref(), self.plan.setup_user.as_deref()];
+        key.add("the user", users.into_iter().flatten().collect::<Vec<_>>().join(" ").as_bytes());
         key.add("the account", self.plan.account.as_deref().unwrap_or_default().as_bytes());
         key.add("the container's options", format!("{:?} {:?}", setup.container, setup.mounts).as_bytes());
         key.add("the place of the repository", self.plan.workspace.as_os_str().as_encoded_bytes());
@@ -128,7 +131,7 @@ impl Preparer<'_> {
         }
         let cache = Cache::new(self.cache);
         let waiting = || self.ui.say("another cowbox is preparing the same; waiting for it");
-        let making = cache.reserve(&key.id(), waiting, |dir| self.clear(dir))?;
+        let making = cache.reserve(&key.id(), waiting, |dir| keep::clear_unfinished(self.engine, dir))?;
         match self.find(&key) {
             // Somebody else has just made it.
             Ok(found) if !self.rebuild => Ok(Some(found)),
@@ -136,44 +139,12 @@ impl Preparer<'_> {
         }
     }
 
-    /// Removes one that was not finished.
-    fn clear(&self, dir: &Path) -> Result<()> {
-        if let Some(record) = room::left_in(dir) {
-            self.engine.sweep(&record)?;
-        }
-        native::remove_home_layer(dir).map_err(|e| Error::io("remove the home layer of", dir, e))?;
-        self.clear_part(dir, dir)
-    }
-
-    /// Removes what steps have left, whoever owns it.
-    fn clear_part(&self, dir: &Path, part: &Path) -> Result<()> {
-        match crate::layer::remove::tree(part) {
-            Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
-                self.engine.reclaim(dir)?;
-                access::in_child(|| crate::layer::remove::tree(part))
-            }
-            other => other.map_err(|e| Error::io("remove", part, e)),
-        }
-    }
-
-    /// Makes it. What has failed leaves its logs and nothing else.
+    /// Makes it. What has failed is never kept as if it were prepared.
     fn make(&self, making: Making, key: Key) -> Result<Prepared> {
-        let dir = making.dir.clone();
-        let made = self.try_to_make(making, key);
-        if made.is_err() {
-            let parts = ["upper", "work", "links", "hooks", "layer", "home"].map(|part| dir.join(part));
-            for part in parts.iter().filter(|part| part.symlink_metadata().is_ok()) {
-                if let Err(error) = self.clear_part(&dir, part) {
-                    self.ui.detail(error.message());
-                }
-            }
-            // Of the next one, or of `gc`: the failure itself is what counts.
-            let _ = native::remove_home_layer(&dir);
-        }
-        made
+        self.try_to_make(&making, key).map_err(|unmade| self.give_up(&making, unmade))
     }
 
-    fn try_to_make(&self, making: Making, key: Key) -> Result<Prepared> {
+    fn try_to_make(&self, making: &Making, key: Key) -> Result<Prepared, Unmade> {
         let started = Instant::now();
         let native = self.engine.record().kind == EngineKind::Native;
         let logs = making.dir.join("logs");
@@ -184,17 +155,26 @@ impl Preparer<'_> {
         packages.add_to(&mut env);
         let mut room = Room::open(self.engine, plan.clone(), &logs.join("engine.log"))
             .map_err(|e| e.with_kind(Kind::NotStarted))?;
-        let tag = (!native).then(|| format!("localhost/cowbox/prepared:{}", making.id));
-        let made = self.furnish(&plan, &mut env, &mut room, &logs).and_then(|home| {
-            let mut variables =
-                self.carry_out(&self.maker(&plan, &env, &logs), &mut room, &packages, tag.as_deref())?;
-            variables.extend(home.map(|home| ("HOME".to_owned(), home)));
-            Ok(variables)
-        });
+        let tag = (!native).then(|| keep::prepared_image(&making.id));
+        let kept_logs = making.after_failure().join("logs");
+        let furnished = self.furnish(&self.maker(&plan, &env, [&logs, &kept_logs]), &mut room);
+        let made = match furnished {
+            Ok(home) => {
+                home.iter().for_each(|home| env.set("HOME", home));
+                let maker = self.maker(&plan, &env, [&logs, &kept_logs]);
+                let made = self.carry_out(&maker, &mut room, &packages).and_then(|variables| {
+                    self.commit(&room, tag.as_deref())?;
+                    Ok(variables)
+                });
+                let kept = made.as_ref().err().is_some_and(|error| self.keep_half(making, &room, error));
+                let made = made.map_err(|error| Unmade { error, kept });
+                made.map(|variables| variables.into_iter().chain(home.map(|home| ("HOME".to_owned(), home))).collect())
+            }
+            Err(error) => Err(error.into()),
+        };
         room.close();
-        let variables = made?;
         let mut record = cache::record(key, self.files.root(), self.engine.record().kind, tag);
-        record.env = variables;
+        record.env = made?;
         self.keep(&making.dir, &mut record)?;
         record.took = millis_since(started);
         let prepared = making.finish(record)?;
@@ -202,29 +182,32 @@ impl Preparer<'_> {
         Ok(prepared)
     }
 
-    fn maker<'m>(&'m self, plan: &'m Plan, env: &'m Environment, logs: &'m Path) -> Maker<'m> {
+    /// Who steps are; native has nobody else.
+    pub(super) fn step_user(&self) -> Option<&str> {
         let native = self.engine.record().kind == EngineKind::Native;
+        self.plan.setup_user.as_deref().or(self.plan.user.as_deref()).filter(|_| !native)
+    }
+
+    fn maker<'m>(&'m self, plan: &'m Plan, env: &'m Environment, [logs, kept_logs]: [&'m Path; 2]) -> Maker<'m> {
         Maker {
             ui: self.ui,
-            user: self.plan.user.as_deref().filter(|_| !native),
+            user: self.step_user(),
             env,
             mount: &plan.workspace,
             folder: &plan.workdir,
             logs,
+            kept_logs,
         }
     }
 
     /// What must be there before the first step; the home that the caller gets, where that is another user's.
-    fn furnish(&self, plan: &Plan, env: &mut Environment, room: &mut Room<'_>, logs: &Path) -> Result<Option<String>> {
+    fn furnish(&self, maker: &Maker<'_>, room: &mut Room<'_>) -> Result<Option<String>> {
         if self.image.is_none() {
             return Ok(None);
         }
-        let maker = self.maker(plan, env, logs);
-        furnish::places(&maker, room, self.setup())?;
-        let Some(name) = &plan.account else { return Ok(None) };
-        let home = furnish::adopt(&maker, room, name)?.to_string_lossy().into_owned();
-        env.set("HOME", &home);
-        Ok(Some(home))
+        furnish::places(maker, room, self.setup())?;
+        let Some(name) = &self.plan.account else { return Ok(None) };
+        Ok(Some(furnish::adopt(maker, room, name)?.to_string_lossy().into_owned()))
     }
 
     /// The sandbox that the steps run in.
@@ -234,7 +217,8 @@ impl Preparer<'_> {
         // Complete before it counts, and synced then.
         plan.ephemeral = true;
         plan.image = self.image.map(|image| image.name.clone());
-        if self.engine.record().kind == EngineKind::Docker && self.setup().source == Some(Source::Devcontainer) {
+        let devcontainer = self.setup().source == Some(Source::Devcontainer);
+        if self.plan.setup_user.is_some() || (devcontainer && self.engine.record().kind == EngineKind::Docker) {
             // Root can do nothing in a container that was not started as root. Steps have a user of their own.
             plan.user = Some("0:0".to_owned());
         }
@@ -264,6 +248,9 @@ impl Preparer<'_> {
         }
         self.env.iter().for_each(|(name, value)| env.set(name, value));
         env.set("CI", "1");
+        if self.plan.setup_user.is_some() {
+            env.trust_git(&plan.workspace);
+        }
         env
     }
 
@@ -272,13 +259,27 @@ impl Preparer<'_> {
         remote_env(self.setup(), self.image.map(|image| &image.facts), plan)
     }
 
-    /// Steps, then what the user's shell says, then the image.
+    /// Steps, and what they made for the caller.
     fn carry_out(
         &self,
         maker: &Maker<'_>,
         room: &mut Room<'_>,
         packages: &Packages,
-        tag: Option<&str>,
+    ) -> Result<BTreeMap<String, String>> {
+        let made = self.run_steps(maker, room, packages);
+        if self.plan.setup_user.is_none() || made.as_ref().is_err_and(|e| e.kind() == Kind::Interrupted) {
+            return made;
+        }
+        let handed_over = furnish::hand_over(maker, room, self.plan.user.as_deref(), packages.mount().as_ref());
+        made.and_then(|variables| handed_over.map(|()| variables))
+    }
+
+    /// Steps, then what the user's shell says.
+    fn run_steps(
+        &self,
+        maker: &Maker<'_>,
+        room: &mut Room<'_>,
+        packages: &Packages,
     ) -> Result<BTreeMap<String, String>> {
         packages.restore(maker, room)?;
         let steps = self.once();
@@ -307,49 +308,22 @@ impl Preparer<'_> {
             }
         }
         packages.save(maker, room)?;
-        if let (Some(tag), Some(client), Some(container)) = (tag, self.engine.client(), room.container()) {
-            client.commit(container, tag).map_err(|e| e.context("cannot keep what was prepared as an image"))?;
-        }
         Ok(variables)
+    }
+
+    fn commit(&self, room: &Room<'_>, tag: Option<&str>) -> Result<()> {
+        match (tag, self.engine.client(), room.container()) {
+            (Some(tag), Some(client), Some(container)) => {
+                client.commit(container, tag).map_err(|e| e.context("cannot keep what was prepared as an image"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What a shell of the user's sets; `None` if it does not answer.
     fn of_shell(&self, maker: &Maker<'_>, room: &mut Room<'_>) -> Result<Option<BTreeMap<String, String>>> {
         let kind = if self.image.is_some() { self.setup().user_env_probe } else { EnvProbe::None };
         probe::ask(room, kind, maker.user, maker.env, maker.folder, maker.logs)
-    }
-
-    /// What the steps left on disk, put where it belongs.
-    fn keep(&self, dir: &Path, record: &mut cache::Record) -> Result<()> {
-        if self.engine.record().kind == EngineKind::Docker {
-            self.engine.reclaim(dir)?;
-        }
-        let upper = dir.join("upper");
-        let layer = dir.join("layer");
-        fs::rename(&upper, &layer).map_err(|e| Error::io("keep", &upper, e))?;
-        for part in ["work", "links", "hooks"] {
-            let path = dir.join(part);
-            crate::layer::remove::tree(&path).map_err(|e| Error::io("remove", &path, e))?;
-        }
-        record.covers = layer::finish(&layer, self.files.root())
-            .or_else(|_| layer::finish_closed(&layer, self.files.root(), &dir.join("covers.json")))?;
-        if let Some(home) = native::home_layer(dir).filter(|_| self.engine.record().kind == EngineKind::Native) {
-            record.home = Some(self.keep_home(&home, dir)?.as_path().into());
-        }
-        Ok(())
-    }
-
-    /// The layer over the home cannot lie in the home itself: see `native::home`.
-    fn keep_home(&self, layer: &Path, dir: &Path) -> Result<PathBuf> {
-        let name = dir.file_name().unwrap_or_default().to_string_lossy().replace(".new", "");
-        // Beside the session's own layers, or beside what is being made, which will be renamed.
-        let beside = if layer.starts_with(dir) { dir } else { layer };
-        let kept = beside.with_file_name(format!("{name}.home"));
-        let failed = |e: std::io::Error| Error::io("keep", layer, e);
-        crate::layer::remove::tree(&kept).map_err(failed)?;
-        fs::rename(layer.join("upper"), &kept).map_err(failed)?;
-        crate::layer::remove::tree(layer).map_err(failed)?;
-        Ok(kept)
     }
 
     fn tell(&self, prepared: &Prepared) {

@@ -24,6 +24,13 @@ impl Sandbox {
         records
     }
 
+    /// The image of a session whose setup failed, while it is there.
+    pub fn failed_image(&self, id: &str) -> Option<String> {
+        let record = self.record(id).filter(|record| record["setup"]["failed"] == true)?;
+        let image = record["policy"]["image"].as_str()?.to_owned();
+        has_image(self.engine_if_any()?, &image).then_some(image)
+    }
+
     /// Removes all of them the way that users have, with their images.
     pub(super) fn remove_prepared(&self) -> Vec<String> {
         let built = self.cache().join("built");

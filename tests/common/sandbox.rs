@@ -349,6 +349,7 @@ impl Sandbox {
                 if !output.status.success() {
                     problems.push(format!("session {id} cannot be discarded: {}", output.stderr()));
                 }
+                problems.extend(self.failed_image(&id).map(|image| format!("the image {image} is left")));
             }
             let layers = [self.session_dir(&id).join("upper"), self.session_dir(&id).join("work")];
             let left = layers.into_iter().chain([home_layer(&id)]).filter(|l| fs::symlink_metadata(l).is_ok());

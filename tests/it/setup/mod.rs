@@ -4,10 +4,12 @@ mod changes;
 mod choice;
 mod detection;
 mod environments;
+mod failed;
 mod failures;
 mod once;
 mod phases;
 mod steps;
+mod users;
 
 use crate::common::{Engine, Output, Sandbox};
 
