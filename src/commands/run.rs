@@ -97,8 +97,10 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     if resumed.is_some() {
         check_mounts(&plan)?;
         initialize::on_host(&choice, &repo.root)?;
+        let image = setting.image_again(&context, engine, &settings, &mut choice, &plan)?;
         engine.prepare(&mut plan, ui)?;
-        environment::again(&context, engine, &choice, &mut plan);
+        environment::again(&context, &choice, image.as_ref(), &mut plan);
+        environment::explain(&context, &choice.plan);
     }
 
     let report = args.report.as_deref().map(Report::open).transpose()?;
@@ -230,6 +232,9 @@ fn plan(
         mounts: args.mount.iter().map(mount).collect::<Result<_>>()?,
         tmpfs: Vec::new(),
         container: ContainerOptions::default(),
+        own_command: Vec::new(),
+        service: None,
+        services: Vec::new(),
         account: None,
         gitdir: git_mount(repo, &workspace)?,
         terminal: process::has_terminal() && !args.detach,
@@ -289,6 +294,9 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
         mounts: policy.mounts.iter().map(again).collect(),
         tmpfs: Vec::new(),
         container: ContainerOptions::default(),
+        own_command: Vec::new(),
+        service: None,
+        services: Vec::new(),
         account: None,
         terminal: process::has_terminal() && !args.detach,
         ephemeral: false,

@@ -11,59 +11,13 @@ use super::client::Client;
 use super::facts::Facts;
 use super::image::{Identity, ImageFacts, Images};
 use super::oci::hook::{self, HookMount};
-use super::oci::{self, Attached, Behind, Links};
+use super::oci::beside::{Beside, Meeting, Scene};
+use super::oci::{self, Attached, Behind, Links, capabilities};
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox};
 use crate::error::{Error, Result};
 use crate::plan::{Overlay, Plan};
-use crate::policy::CONTAINER_CAPABILITIES;
 use crate::session::Record;
 use crate::ui::Ui;
-
-/// All capabilities of Linux less those that we keep. Dropping by name, because podman gives every
-/// added one to a command that is not root, as an effective one.
-const ALL_CAPABILITIES: [&str; 41] = [
-    "AUDIT_CONTROL",
-    "AUDIT_READ",
-    "AUDIT_WRITE",
-    "BLOCK_SUSPEND",
-    "BPF",
-    "CHECKPOINT_RESTORE",
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "DAC_READ_SEARCH",
-    "FOWNER",
-    "FSETID",
-    "IPC_LOCK",
-    "IPC_OWNER",
-    "KILL",
-    "LEASE",
-    "LINUX_IMMUTABLE",
-    "MAC_ADMIN",
-    "MAC_OVERRIDE",
-    "MKNOD",
-    "NET_ADMIN",
-    "NET_BIND_SERVICE",
-    "NET_BROADCAST",
-    "NET_RAW",
-    "PERFMON",
-    "SETFCAP",
-    "SETGID",
-    "SETPCAP",
-    "SETUID",
-    "SYSLOG",
-    "SYS_ADMIN",
-    "SYS_BOOT",
-    "SYS_CHROOT",
-    "SYS_MODULE",
-    "SYS_NICE",
-    "SYS_PACCT",
-    "SYS_PTRACE",
-    "SYS_RAWIO",
-    "SYS_RESOURCE",
-    "SYS_TIME",
-    "SYS_TTY_CONFIG",
-    "WAKE_ALARM",
-];
 
 /// podman, asked and found working.
 #[derive(Debug)]
@@ -194,14 +148,11 @@ impl Engine for Podman {
         if plan.terminal {
             command.args(["--tty", "--detach-keys="]);
         }
+        let meeting = Meeting::of(Kind::Podman, plan, container)?;
         oci::add_policy(&mut command, plan);
-        oci::add_options(&mut command, plan);
-        let added = oci::added_capabilities(plan);
-        let kept = |name: &&str| CONTAINER_CAPABILITIES.contains(name) || added.iter().any(|own| own == name);
-        let dropped: Vec<&str> = ALL_CAPABILITIES.into_iter().filter(|name| !kept(name)).collect();
-        if !oci::has_all_capabilities(plan) {
-            command.arg(format!("--cap-drop={}", dropped.join(",")));
-        }
+        command.args(meeting.arguments(plan.network, plan.service.as_deref()));
+        oci::add_options(&mut command, plan, &meeting);
+        command.args(capabilities::arguments(Kind::Podman, &plan.container));
         let who = self.planned_identity(plan);
         if !self.facts.rootless && who.uid != 0 && oci::forbids_new_privileges(plan) {
             command.arg("--security-opt=no-new-privileges");
@@ -229,11 +180,10 @@ impl Engine for Podman {
         let modes = if volumes.is_some() { root_modes(&overlays)? } else { Vec::new() };
         let ready = oci::finish(command, plan, &self.cache, &links, &modes)?;
         created(None)?;
-        let attached = Attached::spawn(&self.client, ready, Behind::Container(container.to_owned()), Some(links))?;
-        Ok(match volumes {
-            Some(volumes) => Box::new(WithVolumes { attached, _volumes: volumes }),
-            None => Box::new(attached),
-        })
+        let scene = Scene { client: &self.client, kind: Kind::Podman, plan, container, links: &links, cache: &self.cache };
+        let beside = Beside::start(&scene, &meeting)?;
+        let behind = Behind::Container(container.to_owned());
+        Ok(Box::new(Attached::spawn(&self.client, ready, behind, Some(links))?.with(beside).with(volumes)))
     }
 
     fn is_ready(&self, container: &str) -> bool {
@@ -247,6 +197,7 @@ impl Engine for Podman {
     fn sweep(&self, record: &Record) -> Result<()> {
         if let Some(container) = record.incarnation.as_ref().and_then(|i| i.container.as_deref()) {
             oci::remove(&self.client, container);
+            oci::beside::sweep(&self.client, container);
         }
         Ok(())
     }
@@ -345,29 +296,5 @@ impl Drop for Volumes {
             let remove = || self.client.attempt(&["volume", "rm", "--force", name]);
             let _ = remove() || remove() || remove();
         }
-    }
-}
-
-/// A container whose volumes go when it has ended.
-struct WithVolumes {
-    attached: Attached,
-    _volumes: Volumes,
-}
-
-impl Sandbox for WithVolumes {
-    fn pid(&self) -> rustix::process::Pid {
-        self.attached.pid()
-    }
-
-    fn signal(&mut self, signal: nix::sys::signal::Signal) {
-        self.attached.signal(signal);
-    }
-
-    fn kill(&mut self) {
-        self.attached.kill();
-    }
-
-    fn exit_code(&mut self, status: rustix::process::WaitStatus) -> Result<u8> {
-        self.attached.exit_code(status)
     }
 }
