@@ -213,9 +213,8 @@ fn accompany(plan: &mut Plan, setup: &SetupPlan, image: Option<&ImageFacts>) {
         let options = &setup.container;
         plan.own_command = options.entrypoint.clone().unwrap_or_else(|| of_image(|facts| &facts.entrypoint));
         // Another entrypoint makes nothing of the image's arguments.
-        let words = options.command.clone().or_else(|| {
-            options.entrypoint.is_none().then(|| of_image(|facts| &facts.command))
-        });
+        let words =
+            options.command.clone().or_else(|| options.entrypoint.is_none().then(|| of_image(|facts| &facts.command)));
         plan.own_command.extend(words.unwrap_or_default());
     }
 }

@@ -125,10 +125,10 @@ impl Engine for Docker {
         if let Some(runtime) = &plan.runtime {
             command.arg(format!("--runtime={runtime}"));
         }
-        let meeting = Meeting::of(Kind::Docker, plan, container)?;
+        let meeting = Meeting::of(Kind::Docker, plan, container, &links)?;
         oci::add_policy(&mut command, plan);
         command.args(meeting.arguments(plan.network, plan.service.as_deref()));
-        oci::add_options(&mut command, plan, &meeting);
+        oci::add_options(&mut command, Kind::Docker, plan, &meeting);
         command.args(capabilities::arguments(Kind::Docker, &plan.container));
         let user = plan.user.clone().unwrap_or_default();
         let is_root = user == "0" || user.starts_with("0:");
@@ -141,7 +141,8 @@ impl Engine for Docker {
         }
         let ready = oci::finish(command, plan, &self.cache, &links, &[])?;
         created(None)?;
-        let scene = Scene { client: &self.client, kind: Kind::Docker, plan, container, links: &links, cache: &self.cache };
+        let scene =
+            Scene { client: &self.client, kind: Kind::Docker, plan, container, links: &links, cache: &self.cache };
         let beside = Beside::start(&scene, &meeting)?;
         let behind = Behind::Container(container.to_owned());
         Ok(Box::new(Attached::spawn(&self.client, ready, behind, Some(links))?.with(beside)))

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use super::client::Client;
 use super::facts::Facts;
 use super::image::{Identity, ImageFacts, Images};
-use super::oci::hook::{self, HookMount};
 use super::oci::beside::{Beside, Meeting, Scene};
+use super::oci::hook::{self, HookMount, Looks};
 use super::oci::{self, Attached, Behind, Links, capabilities};
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox};
 use crate::error::{Error, Result};
@@ -133,9 +133,14 @@ impl Engine for Podman {
                 Ok(HookMount { target: overlay.target.clone(), options })
             })
             .collect::<Result<_>>()?;
-        if !stacks.is_empty() {
+        let overlays = plan.overlays();
+        let who = self.planned_identity(plan);
+        // A runtime of the user's may know no hooks.
+        let has_hooks = plan.runtime.is_none();
+        let looks = if self.needs_volumes(plan) && has_hooks { looks(&overlays, who)? } else { Vec::new() };
+        if !stacks.is_empty() || !looks.is_empty() {
             let dir = plan.session_dir.join("hooks");
-            hook::write(&dir, &stacks)?;
+            hook::write(&dir, &stacks, &looks)?;
             command.arg(format!("--hooks-dir={}", links.in_session(&dir, &plan.session_dir)));
         }
         // conmon drops a file `oom` where it stands when the kernel kills for memory: not in `/`.
@@ -148,17 +153,15 @@ impl Engine for Podman {
         if plan.terminal {
             command.args(["--tty", "--detach-keys="]);
         }
-        let meeting = Meeting::of(Kind::Podman, plan, container)?;
+        let meeting = Meeting::of(Kind::Podman, plan, container, &links)?;
         oci::add_policy(&mut command, plan);
         command.args(meeting.arguments(plan.network, plan.service.as_deref()));
-        oci::add_options(&mut command, plan, &meeting);
+        oci::add_options(&mut command, Kind::Podman, plan, &meeting);
         command.args(capabilities::arguments(Kind::Podman, &plan.container));
-        let who = self.planned_identity(plan);
         if !self.facts.rootless && who.uid != 0 && oci::forbids_new_privileges(plan) {
             command.arg("--security-opt=no-new-privileges");
         }
         command.args(self.user_arguments(who));
-        let overlays = plan.overlays();
         let volumes = if self.needs_volumes(plan) {
             Some(Volumes::create(&self.client, container, &overlays, &links, plan)?)
         } else {
@@ -177,10 +180,11 @@ impl Engine for Podman {
                 }
             }
         }
-        let modes = if volumes.is_some() { root_modes(&overlays)? } else { Vec::new() };
+        let modes = if volumes.is_some() && !has_hooks { root_modes(&overlays)? } else { Vec::new() };
         let ready = oci::finish(command, plan, &self.cache, &links, &modes)?;
         created(None)?;
-        let scene = Scene { client: &self.client, kind: Kind::Podman, plan, container, links: &links, cache: &self.cache };
+        let scene =
+            Scene { client: &self.client, kind: Kind::Podman, plan, container, links: &links, cache: &self.cache };
         let beside = Beside::start(&scene, &meeting)?;
         let behind = Behind::Container(container.to_owned());
         Ok(Box::new(Attached::spawn(&self.client, ready, behind, Some(links))?.with(beside).with(volumes)))
@@ -240,14 +244,23 @@ fn kernel_options(number: usize, overlay: &Overlay, links: &Links, session_dir: 
     ))
 }
 
-/// Has the helper restore the modes of the overlays' roots: podman gives a volume that of the image's directory there.
+/// How the overlays' roots have to look: podman gives a volume owner and mode of the image's directory there.
+fn looks(overlays: &[Overlay], owner: Identity) -> Result<Vec<Looks>> {
+    let one = |overlay: &Overlay| Ok(Looks { target: overlay.target.clone(), mode: mode(&overlay.upper)?, owner });
+    overlays.iter().map(one).collect()
+}
+
+/// Has the helper do the same, as far as it may.
 fn root_modes(overlays: &[Overlay]) -> Result<Vec<String>> {
     let mut words = Vec::new();
     for Overlay { upper, target, .. } in overlays {
-        let mode = std::fs::metadata(upper).map_err(|e| Error::io("read", upper, e))?.permissions().mode() & 0o7777;
-        words.extend(["mode".into(), mode.to_string(), target.display().to_string()]);
+        words.extend(["mode".into(), mode(upper)?.to_string(), target.display().to_string()]);
     }
     Ok(words)
+}
+
+fn mode(dir: &Path) -> Result<u32> {
+    Ok(std::fs::metadata(dir).map_err(|e| Error::io("read", dir, e))?.permissions().mode() & 0o7777)
 }
 
 /// Whether podman would copy the image's directory into the upper: it does so for a volume that is empty. Only then is

@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_comes_on_top_of_the_few() {
-        let options = ContainerOptions { cap_add: vec!["cap_sys_ptrace".into(), "SYS_PTRACE".into()], ..Default::default() };
+        let options =
+            ContainerOptions { cap_add: vec!["cap_sys_ptrace".into(), "SYS_PTRACE".into()], ..Default::default() };
         let podman = arguments(Kind::Podman, &options);
         assert_eq!(podman[0], "--cap-add=SYS_PTRACE");
         assert!(podman[1].contains("SYS_ADMIN") && !podman[1].contains("CHOWN") && !podman[1].contains("SYS_PTRACE"));

@@ -18,7 +18,7 @@ pub use links::Links;
 use variables::Variables;
 
 use super::client::Client;
-use super::{ExecSpec, Sandbox, guest};
+use super::{ExecSpec, Kind, Sandbox, guest};
 use crate::error::{Error, Result, show};
 use crate::paths::is_plain;
 use crate::plan::Plan;
@@ -89,13 +89,25 @@ pub fn add_policy(command: &mut Command, plan: &Plan) {
 }
 
 /// What a devcontainer wants of its container: harmless, or with the user's consent.
-pub fn add_options(command: &mut Command, plan: &Plan, meeting: &Meeting) {
+pub fn add_options(command: &mut Command, kind: Kind, plan: &Plan, meeting: &Meeting) {
     for target in &plan.tmpfs {
-        command.arg(format!("--mount=type=tmpfs,dst={}", target.display()));
+        command.arg(memory(kind, &target.display().to_string(), plan.user.as_deref()));
     }
     add_rights(command, &plan.container);
     // The helper is an init already.
     command.args(meeting.own(&plan.container.run_args).filter(|word| *word != "--init"));
+}
+
+/// A place in memory that the user can write to. Over a directory that is there, docker's runtime takes its mode and
+/// has root for its owner, unless it is told.
+fn memory(kind: Kind, target: &str, user: Option<&str>) -> String {
+    let ids = user
+        .and_then(|user| user.split_once(':'))
+        .filter(|(uid, gid)| uid.parse::<u32>().is_ok() && gid.parse::<u32>().is_ok());
+    match ids {
+        Some((uid, gid)) if kind == Kind::Docker => format!("--tmpfs={target}:mode=1777,uid={uid},gid={gid}"),
+        _ => format!("--mount=type=tmpfs,dst={target},tmpfs-mode=1777"),
+    }
 }
 
 /// What widens a container's rights, with the user's consent.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::super::variables::Variables;
-use super::super::{add_policy, add_rights, capabilities, volume_label};
+use super::super::{add_policy, add_rights, capabilities, memory, volume_label};
 use super::{Meeting, Scene};
 use crate::engine::Kind;
 use crate::engine::client::Client;
@@ -73,12 +73,13 @@ pub(super) fn of(scene: &Scene<'_>, meeting: &Meeting, service: &Service, name: 
 
 /// Volumes, memory, and paths of the host that the user agreed to.
 fn add_places(command: &mut Command, scene: &Scene<'_>, service: &Service, name: &str) -> Result<()> {
+    let kind = scene.kind;
     for volume in &service.volumes {
         let source = volume.name.as_ref().map(|own| format!("src={},", super::volume(scene.container, own)));
         let source = source.unwrap_or_default();
         command.arg(format!("--mount=type=volume,{source}dst={}", volume.target));
     }
-    command.args(service.tmpfs.iter().map(|target| format!("--mount=type=tmpfs,dst={target}")));
+    command.args(service.tmpfs.iter().map(|target| memory(kind, target, service.user.as_deref())));
     for (number, bind) in service.binds.iter().enumerate() {
         let path = Path::new(&bind.source);
         let source = if is_plain(path.as_os_str()) {

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::super::{guest_mount, volume_label};
+use super::super::{Links, guest_mount, volume_label};
 use super::Scene;
 use crate::engine::{Kind, guest};
 use crate::error::{Error, Result};
@@ -26,6 +26,8 @@ pub enum Meeting {
         anchor: String,
         /// Whether its host name is everybody's.
         with_host_name: bool,
+        /// A file with everybody's names, where the engine does not pass on its own.
+        hosts: Option<String>,
     },
 }
 
@@ -40,7 +42,7 @@ pub(super) fn anchor(container: &str) -> String {
 
 impl Meeting {
     /// For a plan.
-    pub fn of(kind: Kind, plan: &Plan, container: &str) -> Result<Self> {
+    pub fn of(kind: Kind, plan: &Plan, container: &str, links: &Links) -> Result<Self> {
         if plan.services.is_empty() {
             return Ok(Meeting::Alone);
         }
@@ -55,7 +57,10 @@ impl Meeting {
             ))
             .hint("leave `--runtime` out, or run without the dev container: `--setup none`"));
         }
-        Ok(Meeting::Shared { anchor: anchor(container), with_host_name: kind == Kind::Docker })
+        // Podman has everybody share the names of a container, but not of one without a network.
+        let without_names = kind == Kind::Podman && plan.network == Network::None;
+        let hosts = without_names.then(|| links.write("hosts", &hosts(plan))).transpose()?;
+        Ok(Meeting::Shared { anchor: anchor(container), with_host_name: kind == Kind::Docker, hosts })
     }
 
     /// The arguments of `run` for one that takes part under `name`.
@@ -67,7 +72,14 @@ impl Meeting {
                 let alias = name.map(|name| format!("--network-alias={name}"));
                 std::iter::once(format!("--network={network}")).chain(alias).collect()
             }
-            Meeting::Shared { anchor, .. } => vec![format!("--network=container:{anchor}")],
+            Meeting::Shared { anchor, hosts, .. } => {
+                let mut words = vec![format!("--network=container:{anchor}")];
+                if let Some(file) = hosts {
+                    words.push("--no-hosts".to_owned());
+                    words.push(format!("--mount=type=bind,src={file},dst=/etc/hosts,ro=true"));
+                }
+                words
+            }
         }
     }
 
@@ -115,8 +127,7 @@ impl Meeting {
     /// What is said once, for the namespace that all are in.
     fn of_namespace(&self, plan: &Plan) -> Vec<String> {
         let mut words = Meeting::Alone.arguments(plan.network, None);
-        let names = plan.services.iter().map(|service| &service.name).chain(&plan.service);
-        words.extend(names.map(|name| format!("--add-host={name}:127.0.0.1")));
+        words.extend(names(plan).map(|name| format!("--add-host={name}:127.0.0.1")));
         let is_for_anchor = |word: &&String| self.is_for_anchor(word);
         words.extend(plan.container.run_args.iter().filter(is_for_anchor).cloned());
         let of_services = plan.services.iter().flat_map(|service| &service.container.run_args);
@@ -124,6 +135,23 @@ impl Meeting {
         words.extend(of_services.filter(is_for_anchor).filter(|word| !word.starts_with(HOST_NAME)).cloned());
         words
     }
+}
+
+/// Everybody's names.
+fn names(plan: &Plan) -> impl Iterator<Item = &String> {
+    plan.services.iter().map(|service| &service.name).chain(&plan.service)
+}
+
+/// The same as a file, with what the compose file adds.
+fn hosts(plan: &Plan) -> String {
+    let mut text = "127.0.0.1 localhost\n::1 localhost\n".to_owned();
+    names(plan).for_each(|name| text.push_str(&format!("127.0.0.1 {name}\n")));
+    let of_services = plan.services.iter().flat_map(|service| &service.container.run_args);
+    let words = plan.container.run_args.iter().chain(of_services);
+    for (name, address) in words.filter_map(|word| word.strip_prefix("--add-host=")?.split_once(':')) {
+        text.push_str(&format!("{address} {name}\n"));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -134,7 +162,7 @@ mod tests {
     fn what_is_about_the_namespace_goes_to_whoever_opens_it() {
         let words = ["--add-host=a:1.2.3.4", "--hostname=box", "--shm-size=1m"].map(str::to_owned);
         let own = |meeting: &Meeting| meeting.own(&words).map(String::as_str).collect::<Vec<_>>();
-        let shared = |with_host_name| Meeting::Shared { anchor: "c-net".into(), with_host_name };
+        let shared = |with_host_name| Meeting::Shared { anchor: "c-net".into(), with_host_name, hosts: None };
         assert_eq!(own(&shared(true)), ["--shm-size=1m"]);
         assert_eq!(own(&shared(false)), ["--hostname=box", "--shm-size=1m"]);
         assert_eq!(own(&Meeting::Network("c".into())), words);
