@@ -22,6 +22,7 @@ use crate::setup::files::RepoFiles;
 use crate::setup::image::{Finder, Found};
 use crate::setup::plan::{Ignored, ImageRequest, MountKind, MountRequest, Refused, SetupPlan, Source};
 use crate::setup::ready::{Preparer, remote_env};
+use crate::setup::service::Bind;
 
 /// The repo as something to prepare.
 pub struct Setting {
@@ -219,6 +220,19 @@ fn accompany(plan: &mut Plan, setup: &SetupPlan, image: Option<&ImageFacts>) {
     }
 }
 
+/// What services see of the host, where that really is.
+pub fn binds_of_services(plan: &Plan) -> Vec<Mount> {
+    let mount = |bind: &Bind| {
+        let source = PathBuf::from(&bind.source);
+        Mount {
+            source: source.canonicalize().unwrap_or(source),
+            target: bind.target.clone().into(),
+            access: if bind.readonly { Access::Ro } else { Access::Rw },
+        }
+    };
+    plan.services.iter().flat_map(|service| &service.binds).map(mount).collect()
+}
+
 /// Who hooks and the command are. A daemon maps no ids: there the caller takes the user's place, unless that is root,
 /// a number, or not to be touched.
 fn set_user(plan: &mut Plan, setup: &SetupPlan, engine: &EngineRecord, image: Option<&Found>) {
@@ -341,7 +355,7 @@ pub fn explain(context: &Context<'_>, plan: &SetupPlan) {
     }
     if !plan.services.is_empty() {
         let names: Vec<&str> = plan.services.iter().map(|service| service.name.as_str()).collect();
-        ui.say(&format!("starting beside the sandbox: {}", names.join(", ")));
+        ui.say(&format!("services beside the sandbox: {}", names.join(", ")));
     }
     for ignored in &plan.ignored {
         ui.detail(&format!("not applied: {} ({})", crate::ui::sanitize::text(&ignored.key), ignored.reason));

@@ -95,11 +95,11 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     }
     plan.ephemeral = on_exit == OnExit::Discard;
     if resumed.is_some() {
-        check_mounts(&plan)?;
         initialize::on_host(&choice, &repo.root)?;
         let image = setting.image_again(&context, engine, &settings, &mut choice, &plan)?;
         engine.prepare(&mut plan, ui)?;
         environment::again(&context, &choice, image.as_ref(), &mut plan);
+        check_mounts(&plan)?;
         environment::explain(&context, &choice.plan);
     }
 
@@ -347,7 +347,7 @@ fn git_mount(repo: &Repo, workspace: &Path) -> Result<Option<GitMount>> {
 
 /// A writable mount of cowbox's own state would hand the sandbox its keeper's books.
 fn check_mounts(plan: &Plan) -> Result<()> {
-    for mount in &plan.mounts {
+    for mount in plan.mounts.iter().chain(&environment::binds_of_services(plan)) {
         let touches = |dir: &PathBuf| mount.source.starts_with(dir) || dir.starts_with(&mount.source);
         if mount.access != crate::policy::mounts::Access::Ro && plan.private_dirs.iter().any(touches) {
             return Err(Error::new(format!(

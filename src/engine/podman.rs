@@ -45,26 +45,6 @@ impl Podman {
         images.identity(name, &mut image, &user)
     }
 
-    /// How the host user appears inside.
-    fn user_arguments(&self, who: Identity) -> Vec<String> {
-        let user = format!("--user={}:{}", who.uid, who.gid);
-        if who.uid == 0 {
-            return vec![user];
-        }
-        if self.facts.rootless {
-            return vec![user, format!("--userns=keep-id:uid={},gid={}", who.uid, who.gid)];
-        }
-        // What keep-id does, spelled out: podman has it for rootless only.
-        let map = |flag: &str, id: u32| {
-            let below = (id > 0).then(|| format!("{flag}=0:1:{id}"));
-            let own = format!("{flag}={id}:0:1");
-            let above = format!("{flag}={}:{}:{}", id + 1, id + 1, 65536u32.saturating_sub(id + 1).max(1));
-            below.into_iter().chain([own, above])
-        };
-        let maps = map("--uidmap", who.uid).chain(map("--gidmap", who.gid));
-        std::iter::once(user).chain(maps).collect()
-    }
-
     /// Whether the overlays must be volumes. `:O` is left to podman's `mount_program`, and fuse-overlayfs writes marks
     /// of its own kind, loses links and has lost data; and to the OCI runtime, and gVisor would show an empty directory.
     /// A volume is mounted by podman itself, with the kernel's overlay.
@@ -161,7 +141,7 @@ impl Engine for Podman {
         if !self.facts.rootless && who.uid != 0 && oci::forbids_new_privileges(plan) {
             command.arg("--security-opt=no-new-privileges");
         }
-        command.args(self.user_arguments(who));
+        command.args(user_arguments(self.facts.rootless, who));
         let volumes = if self.needs_volumes(plan) {
             Some(Volumes::create(&self.client, container, &overlays, &links, plan)?)
         } else {
@@ -218,6 +198,26 @@ impl Podman {
         let (uid, gid) = text.split_once(':').unwrap_or((text, "0"));
         Identity { uid: uid.parse().unwrap_or(0), gid: gid.parse().unwrap_or(0) }
     }
+}
+
+/// How the host user appears inside.
+fn user_arguments(rootless: bool, who: Identity) -> Vec<String> {
+    let user = format!("--user={}:{}", who.uid, who.gid);
+    if who.uid == 0 {
+        return vec![user];
+    }
+    if rootless {
+        return vec![user, format!("--userns=keep-id:uid={},gid={}", who.uid, who.gid)];
+    }
+    // What keep-id does, spelled out: podman has it for rootless only.
+    let map = |flag: &str, id: u32| {
+        let below = (id > 0).then(|| format!("{flag}=0:1:{id}"));
+        let own = format!("{flag}={id}:0:1");
+        let above = format!("{flag}={}:{}:{}", id + 1, id + 1, 65536u32.saturating_sub(id + 1).max(1));
+        below.into_iter().chain([own, above])
+    };
+    let maps = map("--uidmap", who.uid).chain(map("--gidmap", who.gid));
+    std::iter::once(user).chain(maps).collect()
 }
 
 /// Whether something is mounted inside of an overlay with several layers below: the hook, which comes last,
@@ -309,5 +309,21 @@ impl Drop for Volumes {
             let remove = || self.client.attempt(&["volume", "rm", "--force", name]);
             let _ = remove() || remove() || remove();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_of_the_image_is_the_caller_outside() {
+        let words = |rootless, uid, gid| user_arguments(rootless, Identity { uid, gid });
+        assert_eq!(words(true, 0, 0), ["--user=0:0"]);
+        assert_eq!(words(true, 1000, 100), ["--user=1000:100", "--userns=keep-id:uid=1000,gid=100"]);
+        // Rootful podman has no keep-id: every other id inside is another one outside.
+        let maps = ["--uidmap=0:1:1000", "--uidmap=1000:0:1", "--uidmap=1001:1001:64535"];
+        assert_eq!(words(false, 1000, 1000)[1..4], maps);
+        assert_eq!(words(false, 0, 0), ["--user=0:0"]);
     }
 }

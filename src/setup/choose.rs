@@ -12,6 +12,10 @@ use super::plan::{Hook, SetupPlan, Source, Step, StepCommand, Workspace};
 use crate::error::{Error, Result, show};
 use crate::settings::SetupSetting;
 
+/// What whoever has the setup fill a database must know.
+const ANEW: &str = "services begin anew with every run: what the setup writes to one is not kept, what belongs there \
+                    is for `postStartCommand`";
+
 /// What was chosen.
 #[derive(Debug)]
 pub struct Choice {
@@ -202,6 +206,9 @@ impl Choice {
         plan.container.command = composed.command;
         plan.service = Some(named.service.clone());
         plan.services = composed.services;
+        if !plan.services.is_empty() && plan.steps.iter().any(|step| !step.hook.is_per_start()) {
+            plan.notices.push(ANEW.to_owned());
+        }
         plan.refused.extend(composed.refused);
         plan.ignored.extend(composed.ignored);
         plan.notices.extend(composed.notices);

@@ -11,6 +11,7 @@ on_containers!(
     a_service_that_ended_well_is_waited_for_and_shares_its_volume,
     a_service_that_fails_is_named_with_its_last_words,
     a_service_that_is_never_healthy_is_given_up,
+    an_interrupt_ends_the_wait_for_a_service,
     a_service_without_an_image_is_named,
     a_resumed_session_has_its_services_again,
     stop_ends_services_too,
@@ -53,7 +54,7 @@ fn with_db(engine: Engine, hook: &str) -> Sandbox {
 fn setup_and_command_reach_a_service_by_its_name(engine: Engine) {
     let sandbox = with_db(engine, &format!("{GET} > made"));
     let output = up(&sandbox, &[], &format!("cat made; {GET}; echo x > mine")).output().ok();
-    let _ = output.prints("hello you\nhello you\n").says("starting beside the sandbox: db");
+    let _ = output.prints("hello you\nhello you\n").says("services beside the sandbox: db");
     assert_eq!(sandbox.changes(), ["A  mine"]);
     sandbox.check_leftovers();
     let plan = sandbox.cowbox(&["prepare", "--dry-run", "--json", "--engine", engine.name()]).output().ok().json();
@@ -96,6 +97,17 @@ fn a_service_that_is_never_healthy_is_given_up(engine: Engine) {
     let sandbox = beside(engine, HEALTHY, &db, "");
     let _ =
         up(&sandbox, &[], "echo never").output().code(125).prints("").says("the service db is not healthy after 5s");
+}
+
+fn an_interrupt_ends_the_wait_for_a_service(engine: Engine) {
+    let db = "    command: sleep 600\n    healthcheck: {test: 'exit 1', interval: 1m, retries: 9}\n";
+    let sandbox = beside(engine, HEALTHY, &format!("  db:\n    image: {}\n{db}", image("tiny")), "");
+    let running = up(&sandbox, &[], "echo never").spawn();
+    let is_there = |id: &String| leftovers::containers(engine).contains(&format!("{}-0", container_name(id)));
+    wait_until("the service", || sandbox.session_ids().iter().any(is_there).then_some(()));
+    running.signal(Signal::SIGINT);
+    let _ = running.wait().code(130).prints("").says("interrupted while services were starting");
+    assert!(sandbox.session_ids().is_empty(), "nothing ran");
 }
 
 fn a_service_without_an_image_is_named(engine: Engine) {

@@ -1,5 +1,6 @@
 //! Compose files of a repo on disk.
 
+mod beside;
 mod environment;
 mod hostile;
 mod interpolation;
