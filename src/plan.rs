@@ -8,6 +8,7 @@ use crate::policy::environment::Environment;
 use crate::policy::limits::Limits;
 use crate::policy::mounts::Access;
 use crate::setup::plan::{ContainerOptions, Step};
+use crate::setup::service::Service;
 
 /// One sandbox to start.
 #[derive(Clone, Debug)]
@@ -52,6 +53,12 @@ pub struct Plan {
     pub tmpfs: Vec<PathBuf>,
     /// What a devcontainer wants of its container, as far as it may.
     pub container: ContainerOptions,
+    /// What the image starts by itself, to be started in the background before the command.
+    pub own_command: Vec<String>,
+    /// Name of the service that the sandbox is, for those beside it.
+    pub service: Option<String>,
+    /// What runs beside the sandbox.
+    pub services: Vec<Service>,
     /// The user of the image in whose place the caller is (docker): what is that user's becomes the caller's.
     pub account: Option<String>,
     /// A gitdir that lies outside of the repo: always copy-on-write.
@@ -117,7 +124,7 @@ impl Overlay {
 impl Plan {
     /// What is executed: the command, with what comes before it.
     pub fn argv(&self) -> Vec<OsString> {
-        crate::setup::start::wrap(&self.command, &self.before)
+        crate::setup::start::wrap(&self.command, &self.before, &self.container.entrypoints, &self.own_command)
     }
 
     /// The overlays, the repo's first; then the gitdir's and the copy-on-write mounts.

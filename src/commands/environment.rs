@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::context::Context;
 use crate::engine::client::Client;
+use crate::engine::image::ImageFacts;
 use crate::engine::{Engine, EngineRecord, Kind};
 use crate::error::{Error, Result};
 use crate::plan::{Mount, Plan};
@@ -21,6 +22,7 @@ use crate::setup::files::RepoFiles;
 use crate::setup::image::{Finder, Found};
 use crate::setup::plan::{Ignored, ImageRequest, MountKind, MountRequest, Refused, SetupPlan, Source};
 use crate::setup::ready::{Preparer, remote_env};
+use crate::setup::service::Bind;
 
 /// The repo as something to prepare.
 pub struct Setting {
@@ -86,6 +88,24 @@ impl Setting {
         };
         let finder = self.finder(context, engine, client, settings, rebuild);
         self.host(|host| finder.find(choice, host)).map(Some)
+    }
+
+    /// The same for a session that goes on: the image is the one that it began with. What that says.
+    pub fn image_again(
+        &self,
+        context: &Context<'_>,
+        engine: &dyn Engine,
+        settings: &RunSettings,
+        choice: &mut Choice,
+        plan: &Plan,
+    ) -> Result<Option<ImageFacts>> {
+        let Some(client) = engine.client() else {
+            leave_out_containers(&mut choice.plan);
+            return Ok(None);
+        };
+        let finder = self.finder(context, engine, client, settings, false);
+        let name = plan.setup_image.as_ref().or(plan.image.as_ref()).cloned().unwrap_or_default();
+        self.host(|host| finder.again(choice, host, &name))
     }
 
     /// Has image and features say what they ask for, as far as that is known without pulling or building.
@@ -175,6 +195,7 @@ pub fn shape(plan: &mut Plan, setup: &SetupPlan, engine: &EngineRecord, image: O
         }
     }
     plan.container = setup.container.clone();
+    accompany(plan, setup, image.map(|image| &image.facts));
     // Only where somebody has added certificates is there a proxy that needs them.
     if let Some(bundle) = certificates::bundle().filter(|_| !certificates::additions().is_empty()) {
         plan.mounts.push(Mount { source: bundle, target: certificates::INSIDE.into(), access: Access::Ro });
@@ -184,6 +205,34 @@ pub fn shape(plan: &mut Plan, setup: &SetupPlan, engine: &EngineRecord, image: O
             }
         }
     }
+}
+
+/// What runs beside the command: services, and what the image starts by itself.
+fn accompany(plan: &mut Plan, setup: &SetupPlan, image: Option<&ImageFacts>) {
+    plan.service = setup.service.clone();
+    plan.services = setup.services.clone();
+    if setup.container.image_command {
+        let of_image = |get: fn(&ImageFacts) -> &Vec<String>| image.map(get).cloned().unwrap_or_default();
+        let options = &setup.container;
+        plan.own_command = options.entrypoint.clone().unwrap_or_else(|| of_image(|facts| &facts.entrypoint));
+        // Another entrypoint makes nothing of the image's arguments.
+        let words =
+            options.command.clone().or_else(|| options.entrypoint.is_none().then(|| of_image(|facts| &facts.command)));
+        plan.own_command.extend(words.unwrap_or_default());
+    }
+}
+
+/// What services see of the host, where that really is.
+pub fn binds_of_services(plan: &Plan) -> Vec<Mount> {
+    let mount = |bind: &Bind| {
+        let source = PathBuf::from(&bind.source);
+        Mount {
+            source: source.canonicalize().unwrap_or(source),
+            target: bind.target.clone().into(),
+            access: if bind.readonly { Access::Ro } else { Access::Rw },
+        }
+    };
+    plan.services.iter().flat_map(|service| &service.binds).map(mount).collect()
 }
 
 /// Who hooks and the command are. A daemon maps no ids: there the caller takes the user's place, unless that is root,
@@ -232,6 +281,8 @@ fn leave_out_containers(plan: &mut SetupPlan) -> Vec<&'static str> {
         is_set(!container.cap_add.is_empty(), "capAdd"),
         is_set(!container.security_opt.is_empty(), "securityOpt"),
         is_set(container.run_args.iter().any(|word| word != "--init"), "runArgs"),
+        is_set(container.image_command, "overrideCommand"),
+        is_set(!plan.services.is_empty(), "services"),
     ];
     let reason = "the native engine has no container that it could be given to";
     let keys: Vec<&str> = keys.into_iter().flatten().collect();
@@ -257,14 +308,14 @@ pub fn ready(preparer: &Preparer<'_>, plan: &mut Plan) -> Result<()> {
 }
 
 /// The same for a session that goes on: its layers and its image stay what they are.
-pub fn again(context: &Context<'_>, engine: &dyn Engine, choice: &Choice, plan: &mut Plan) {
+pub fn again(context: &Context<'_>, choice: &Choice, image: Option<&ImageFacts>, plan: &mut Plan) {
     let prepared = plan.setup_key.as_deref().and_then(|key| cache::Cache::new(&context.places.cache).find(key));
-    let image = plan.image.as_deref().and_then(|name| engine.image_facts(name).ok().flatten());
-    let remote = remote_env(&choice.plan, image.as_ref(), plan);
+    let remote = remote_env(&choice.plan, image, plan);
     if plan.image.is_some() {
         let memory = |mount: &&MountRequest| mount.what == MountKind::Tmpfs;
         plan.tmpfs = choice.plan.mounts.iter().filter(memory).map(|mount| PathBuf::from(&mount.target)).collect();
         plan.container = choice.plan.container.clone();
+        accompany(plan, &choice.plan, image);
     }
     dress(plan, &choice.plan, prepared.as_ref(), remote);
 }
@@ -305,6 +356,10 @@ pub fn explain(context: &Context<'_>, plan: &SetupPlan) {
     }
     if !plan.refused.is_empty() {
         ui.say("`cowbox trust` shows what is asked for, and allows it");
+    }
+    if !plan.services.is_empty() {
+        let names: Vec<&str> = plan.services.iter().map(|service| service.name.as_str()).collect();
+        ui.say(&format!("services beside the sandbox: {}", names.join(", ")));
     }
     for ignored in &plan.ignored {
         ui.detail(&format!("not applied: {} ({})", crate::ui::sanitize::text(&ignored.key), ignored.reason));

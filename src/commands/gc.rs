@@ -91,6 +91,12 @@ pub fn gc(args: GcArgs, ui: &Ui) -> Result<u8> {
 
 fn one(context: &Context<'_>, id: &SessionId, args: &GcArgs, report: &mut Report) -> Result<()> {
     let dir = context.store.dir(id);
+    if let Ok(Some(mut session)) = context.store.read(id)
+        && !args.dry_run
+    {
+        // What a killed cowbox left running.
+        context.reconcile(&mut session)?;
+    }
     // Whoever holds the lock is alive: leave it alone.
     let Some(lock) = Lock::try_take(&dir)? else { return Ok(()) };
     let session = context.store.read(id);
@@ -213,6 +219,7 @@ fn old_images(context: &Context<'_>, args: &GcArgs, report: &mut Report) -> Resu
             && session.record.state != State::Discarded
         {
             used.extend(session.record.policy.image);
+            used.extend(session.record.setup.and_then(|setup| setup.image));
         }
     }
     for built in Built::all(&context.places.cache) {

@@ -83,6 +83,9 @@ fn plan(
         mounts: args.mount.iter().map(mount).collect::<Result<_>>()?,
         tmpfs: Vec::new(),
         container: ContainerOptions::default(),
+        own_command: Vec::new(),
+        service: None,
+        services: Vec::new(),
         account: None,
         gitdir: git_mount(repo, &workspace)?,
         terminal: process::has_terminal() && !args.detach,
@@ -134,7 +137,7 @@ pub fn git_mount(repo: &Repo, workspace: &Path) -> Result<Option<GitMount>> {
 
 /// A writable mount of cowbox's own state would hand the sandbox its keeper's books.
 pub fn check_mounts(plan: &Plan) -> Result<()> {
-    for mount in &plan.mounts {
+    for mount in plan.mounts.iter().chain(&environment::binds_of_services(plan)) {
         let touches = |dir: &PathBuf| mount.source.starts_with(dir) || dir.starts_with(&mount.source);
         if mount.access != Access::Ro && plan.private_dirs.iter().any(touches) {
             return Err(Error::new(format!(

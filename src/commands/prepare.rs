@@ -163,6 +163,7 @@ struct Document<'a> {
     remote_env: &'a std::collections::BTreeMap<String, Option<String>>,
     mounts: &'a [MountRequest],
     features: Vec<&'a str>,
+    services: Vec<&'a str>,
     steps: &'a [Step],
     refused: &'a [Refused],
     ignored: &'a [Ignored],
@@ -199,6 +200,7 @@ impl<'a> Document<'a> {
             remote_env: &plan.remote_env,
             mounts: &plan.mounts,
             features: plan.features.iter().map(|f| f.id.as_str()).collect(),
+            services: plan.services.iter().map(|service| service.name.as_str()).collect(),
             steps: &plan.steps,
             refused: &plan.refused,
             ignored: &plan.ignored,
@@ -241,6 +243,9 @@ impl Text<'_> {
         }
         for feature in &plan.features {
             lines.push(format!("feature    {}", safe(&feature.id)));
+        }
+        for service in &plan.services {
+            lines.push(format!("beside     {}", safe(&service.name)));
         }
         for refused in &plan.refused {
             lines.push(format!("refused    {}: {}", safe(&refused.key), refused.reason));

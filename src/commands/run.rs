@@ -93,10 +93,12 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     }
     plan.ephemeral = on_exit == OnExit::Discard;
     if resumed.is_some() {
-        check_mounts(&plan)?;
         initialize::on_host(&choice, &repo.root)?;
+        let image = setting.image_again(&context, engine, &settings, &mut choice, &plan)?;
         engine.prepare(&mut plan, ui)?;
-        environment::again(&context, engine, &choice, &mut plan);
+        environment::again(&context, &choice, image.as_ref(), &mut plan);
+        check_mounts(&plan)?;
+        environment::explain(&context, &choice.plan);
     }
 
     let report = args.report.as_deref().map(Report::open).transpose()?;

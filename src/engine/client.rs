@@ -53,6 +53,21 @@ impl Client {
         self.capture(args).is_ok()
     }
 
+    /// Runs a command of this client that is ready but for its streams.
+    pub fn complete(&self, command: Command) -> Result<String> {
+        self.finish::<&str>(command, PATIENCE * 3, &[])
+    }
+
+    /// The end of what a container has said, as one clean line.
+    pub fn last_words(&self, container: &str) -> Option<String> {
+        let mut command = self.command();
+        command.args(["logs", "--tail", "5", container]).stdin(Stdio::null());
+        let output = capture::run(command, PATIENCE).ok()?;
+        let said = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&said);
+        text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(crate::ui::sanitize::text)
+    }
+
     /// Makes an image of a container.
     pub fn commit(&self, container: &str, tag: &str) -> Result<()> {
         // Nothing in it may wait for us meanwhile.

@@ -8,11 +8,11 @@ use std::time::Duration;
 use super::client::Client;
 use super::facts::Facts;
 use super::image::{self, EmptyImage, ImageFacts};
-use super::oci::{self, Attached, Behind, Links};
+use super::oci::beside::{Beside, Meeting, Scene};
+use super::oci::{self, Attached, Behind, Links, capabilities};
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox, guest};
 use crate::error::{Error, Result};
 use crate::plan::{Overlay, Plan};
-use crate::policy::CONTAINER_CAPABILITIES;
 use crate::session::Record;
 use crate::ui::Ui;
 
@@ -125,14 +125,11 @@ impl Engine for Docker {
         if let Some(runtime) = &plan.runtime {
             command.arg(format!("--runtime={runtime}"));
         }
+        let meeting = Meeting::of(Kind::Docker, plan, container, &links)?;
         oci::add_policy(&mut command, plan);
-        oci::add_options(&mut command, plan);
-        if !oci::has_all_capabilities(plan) {
-            command.arg("--cap-drop=ALL");
-        }
-        for capability in CONTAINER_CAPABILITIES {
-            command.arg(format!("--cap-add={capability}"));
-        }
+        command.args(meeting.arguments(plan.network, plan.service.as_deref()));
+        oci::add_options(&mut command, Kind::Docker, plan, &meeting);
+        command.args(capabilities::arguments(Kind::Docker, &plan.container));
         let user = plan.user.clone().unwrap_or_default();
         let is_root = user == "0" || user.starts_with("0:");
         if !is_root && oci::forbids_new_privileges(plan) {
@@ -144,7 +141,11 @@ impl Engine for Docker {
         }
         let ready = oci::finish(command, plan, &self.cache, &links, &[])?;
         created(None)?;
-        Ok(Box::new(Attached::spawn(&self.client, ready, Behind::Container(container.to_owned()), Some(links))?))
+        let scene =
+            Scene { client: &self.client, kind: Kind::Docker, plan, container, links: &links, cache: &self.cache };
+        let beside = Beside::start(&scene, &meeting)?;
+        let behind = Behind::Container(container.to_owned());
+        Ok(Box::new(Attached::spawn(&self.client, ready, behind, Some(links))?.with(beside)))
     }
 
     fn is_ready(&self, container: &str) -> bool {
@@ -158,6 +159,7 @@ impl Engine for Docker {
     fn sweep(&self, record: &Record) -> Result<()> {
         if let Some(container) = record.incarnation.as_ref().and_then(|i| i.container.as_deref()) {
             oci::remove(&self.client, container);
+            oci::beside::sweep(&self.client, container);
         }
         Ok(())
     }

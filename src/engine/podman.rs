@@ -10,60 +10,14 @@ use std::path::{Path, PathBuf};
 use super::client::Client;
 use super::facts::Facts;
 use super::image::{Identity, ImageFacts, Images};
-use super::oci::hook::{self, HookMount};
-use super::oci::{self, Attached, Behind, Links};
+use super::oci::beside::{Beside, Meeting, Scene};
+use super::oci::hook::{self, HookMount, Looks};
+use super::oci::{self, Attached, Behind, Links, capabilities};
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox};
 use crate::error::{Error, Result};
 use crate::plan::{Overlay, Plan};
-use crate::policy::CONTAINER_CAPABILITIES;
 use crate::session::Record;
 use crate::ui::Ui;
-
-/// All capabilities of Linux less those that we keep. Dropping by name, because podman gives every
-/// added one to a command that is not root, as an effective one.
-const ALL_CAPABILITIES: [&str; 41] = [
-    "AUDIT_CONTROL",
-    "AUDIT_READ",
-    "AUDIT_WRITE",
-    "BLOCK_SUSPEND",
-    "BPF",
-    "CHECKPOINT_RESTORE",
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "DAC_READ_SEARCH",
-    "FOWNER",
-    "FSETID",
-    "IPC_LOCK",
-    "IPC_OWNER",
-    "KILL",
-    "LEASE",
-    "LINUX_IMMUTABLE",
-    "MAC_ADMIN",
-    "MAC_OVERRIDE",
-    "MKNOD",
-    "NET_ADMIN",
-    "NET_BIND_SERVICE",
-    "NET_BROADCAST",
-    "NET_RAW",
-    "PERFMON",
-    "SETFCAP",
-    "SETGID",
-    "SETPCAP",
-    "SETUID",
-    "SYSLOG",
-    "SYS_ADMIN",
-    "SYS_BOOT",
-    "SYS_CHROOT",
-    "SYS_MODULE",
-    "SYS_NICE",
-    "SYS_PACCT",
-    "SYS_PTRACE",
-    "SYS_RAWIO",
-    "SYS_RESOURCE",
-    "SYS_TIME",
-    "SYS_TTY_CONFIG",
-    "WAKE_ALARM",
-];
 
 /// podman, asked and found working.
 #[derive(Debug)]
@@ -89,26 +43,6 @@ impl Podman {
         let mut image = images.get(name, ui)?;
         let user = plan.user.clone().unwrap_or_else(|| image.facts.user.clone());
         images.identity(name, &mut image, &user)
-    }
-
-    /// How the host user appears inside.
-    fn user_arguments(&self, who: Identity) -> Vec<String> {
-        let user = format!("--user={}:{}", who.uid, who.gid);
-        if who.uid == 0 {
-            return vec![user];
-        }
-        if self.facts.rootless {
-            return vec![user, format!("--userns=keep-id:uid={},gid={}", who.uid, who.gid)];
-        }
-        // What keep-id does, spelled out: podman has it for rootless only.
-        let map = |flag: &str, id: u32| {
-            let below = (id > 0).then(|| format!("{flag}=0:1:{id}"));
-            let own = format!("{flag}={id}:0:1");
-            let above = format!("{flag}={}:{}:{}", id + 1, id + 1, 65536u32.saturating_sub(id + 1).max(1));
-            below.into_iter().chain([own, above])
-        };
-        let maps = map("--uidmap", who.uid).chain(map("--gidmap", who.gid));
-        std::iter::once(user).chain(maps).collect()
     }
 
     /// Whether the overlays must be volumes. `:O` is left to podman's `mount_program`, and fuse-overlayfs writes marks
@@ -179,9 +113,14 @@ impl Engine for Podman {
                 Ok(HookMount { target: overlay.target.clone(), options })
             })
             .collect::<Result<_>>()?;
-        if !stacks.is_empty() {
+        let overlays = plan.overlays();
+        let who = self.planned_identity(plan);
+        // A runtime of the user's may know no hooks.
+        let has_hooks = plan.runtime.is_none();
+        let looks = if self.needs_volumes(plan) && has_hooks { looks(&overlays, who)? } else { Vec::new() };
+        if !stacks.is_empty() || !looks.is_empty() {
             let dir = plan.session_dir.join("hooks");
-            hook::write(&dir, &stacks)?;
+            hook::write(&dir, &stacks, &looks)?;
             command.arg(format!("--hooks-dir={}", links.in_session(&dir, &plan.session_dir)));
         }
         // conmon drops a file `oom` where it stands when the kernel kills for memory: not in `/`.
@@ -194,20 +133,15 @@ impl Engine for Podman {
         if plan.terminal {
             command.args(["--tty", "--detach-keys="]);
         }
+        let meeting = Meeting::of(Kind::Podman, plan, container, &links)?;
         oci::add_policy(&mut command, plan);
-        oci::add_options(&mut command, plan);
-        let added = oci::added_capabilities(plan);
-        let kept = |name: &&str| CONTAINER_CAPABILITIES.contains(name) || added.iter().any(|own| own == name);
-        let dropped: Vec<&str> = ALL_CAPABILITIES.into_iter().filter(|name| !kept(name)).collect();
-        if !oci::has_all_capabilities(plan) {
-            command.arg(format!("--cap-drop={}", dropped.join(",")));
-        }
-        let who = self.planned_identity(plan);
+        command.args(meeting.arguments(plan.network, plan.service.as_deref()));
+        oci::add_options(&mut command, Kind::Podman, plan, &meeting);
+        command.args(capabilities::arguments(Kind::Podman, &plan.container));
         if !self.facts.rootless && who.uid != 0 && oci::forbids_new_privileges(plan) {
             command.arg("--security-opt=no-new-privileges");
         }
-        command.args(self.user_arguments(who));
-        let overlays = plan.overlays();
+        command.args(user_arguments(self.facts.rootless, who));
         let volumes = if self.needs_volumes(plan) {
             Some(Volumes::create(&self.client, container, &overlays, &links, plan)?)
         } else {
@@ -226,14 +160,14 @@ impl Engine for Podman {
                 }
             }
         }
-        let modes = if volumes.is_some() { root_modes(&overlays)? } else { Vec::new() };
+        let modes = if volumes.is_some() && !has_hooks { root_modes(&overlays)? } else { Vec::new() };
         let ready = oci::finish(command, plan, &self.cache, &links, &modes)?;
         created(None)?;
-        let attached = Attached::spawn(&self.client, ready, Behind::Container(container.to_owned()), Some(links))?;
-        Ok(match volumes {
-            Some(volumes) => Box::new(WithVolumes { attached, _volumes: volumes }),
-            None => Box::new(attached),
-        })
+        let scene =
+            Scene { client: &self.client, kind: Kind::Podman, plan, container, links: &links, cache: &self.cache };
+        let beside = Beside::start(&scene, &meeting)?;
+        let behind = Behind::Container(container.to_owned());
+        Ok(Box::new(Attached::spawn(&self.client, ready, behind, Some(links))?.with(beside).with(volumes)))
     }
 
     fn is_ready(&self, container: &str) -> bool {
@@ -247,6 +181,7 @@ impl Engine for Podman {
     fn sweep(&self, record: &Record) -> Result<()> {
         if let Some(container) = record.incarnation.as_ref().and_then(|i| i.container.as_deref()) {
             oci::remove(&self.client, container);
+            oci::beside::sweep(&self.client, container);
         }
         Ok(())
     }
@@ -263,6 +198,26 @@ impl Podman {
         let (uid, gid) = text.split_once(':').unwrap_or((text, "0"));
         Identity { uid: uid.parse().unwrap_or(0), gid: gid.parse().unwrap_or(0) }
     }
+}
+
+/// How the host user appears inside.
+fn user_arguments(rootless: bool, who: Identity) -> Vec<String> {
+    let user = format!("--user={}:{}", who.uid, who.gid);
+    if who.uid == 0 {
+        return vec![user];
+    }
+    if rootless {
+        return vec![user, format!("--userns=keep-id:uid={},gid={}", who.uid, who.gid)];
+    }
+    // What keep-id does, spelled out: podman has it for rootless only.
+    let map = |flag: &str, id: u32| {
+        let below = (id > 0).then(|| format!("{flag}=0:1:{id}"));
+        let own = format!("{flag}={id}:0:1");
+        let above = format!("{flag}={}:{}:{}", id + 1, id + 1, 65536u32.saturating_sub(id + 1).max(1));
+        below.into_iter().chain([own, above])
+    };
+    let maps = map("--uidmap", who.uid).chain(map("--gidmap", who.gid));
+    std::iter::once(user).chain(maps).collect()
 }
 
 /// Whether something is mounted inside of an overlay with several layers below: the hook, which comes last,
@@ -289,14 +244,23 @@ fn kernel_options(number: usize, overlay: &Overlay, links: &Links, session_dir: 
     ))
 }
 
-/// Has the helper restore the modes of the overlays' roots: podman gives a volume that of the image's directory there.
+/// How the overlays' roots have to look: podman gives a volume owner and mode of the image's directory there.
+fn looks(overlays: &[Overlay], owner: Identity) -> Result<Vec<Looks>> {
+    let one = |overlay: &Overlay| Ok(Looks { target: overlay.target.clone(), mode: mode(&overlay.upper)?, owner });
+    overlays.iter().map(one).collect()
+}
+
+/// Has the helper do the same, as far as it may.
 fn root_modes(overlays: &[Overlay]) -> Result<Vec<String>> {
     let mut words = Vec::new();
     for Overlay { upper, target, .. } in overlays {
-        let mode = std::fs::metadata(upper).map_err(|e| Error::io("read", upper, e))?.permissions().mode() & 0o7777;
-        words.extend(["mode".into(), mode.to_string(), target.display().to_string()]);
+        words.extend(["mode".into(), mode(upper)?.to_string(), target.display().to_string()]);
     }
     Ok(words)
+}
+
+fn mode(dir: &Path) -> Result<u32> {
+    Ok(std::fs::metadata(dir).map_err(|e| Error::io("read", dir, e))?.permissions().mode() & 0o7777)
 }
 
 /// Whether podman would copy the image's directory into the upper: it does so for a volume that is empty. Only then is
@@ -348,26 +312,18 @@ impl Drop for Volumes {
     }
 }
 
-/// A container whose volumes go when it has ended.
-struct WithVolumes {
-    attached: Attached,
-    _volumes: Volumes,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Sandbox for WithVolumes {
-    fn pid(&self) -> rustix::process::Pid {
-        self.attached.pid()
-    }
-
-    fn signal(&mut self, signal: nix::sys::signal::Signal) {
-        self.attached.signal(signal);
-    }
-
-    fn kill(&mut self) {
-        self.attached.kill();
-    }
-
-    fn exit_code(&mut self, status: rustix::process::WaitStatus) -> Result<u8> {
-        self.attached.exit_code(status)
+    #[test]
+    fn the_user_of_the_image_is_the_caller_outside() {
+        let words = |rootless, uid, gid| user_arguments(rootless, Identity { uid, gid });
+        assert_eq!(words(true, 0, 0), ["--user=0:0"]);
+        assert_eq!(words(true, 1000, 100), ["--user=1000:100", "--userns=keep-id:uid=1000,gid=100"]);
+        // Rootful podman has no keep-id: every other id inside is another one outside.
+        let maps = ["--uidmap=0:1:1000", "--uidmap=1000:0:1", "--uidmap=1001:1001:64535"];
+        assert_eq!(words(false, 1000, 1000)[1..4], maps);
+        assert_eq!(words(false, 0, 0), ["--user=0:0"]);
     }
 }

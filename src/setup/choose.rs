@@ -8,9 +8,13 @@ use super::conventions::{self, Other};
 use super::detect::{self, PackageCache};
 use super::devcontainer::{self, Config, Host, Part, Planned};
 use super::files::RepoFiles;
-use super::plan::{Hook, Ignored, SetupPlan, Source, Step, StepCommand, Workspace};
+use super::plan::{Hook, SetupPlan, Source, Step, StepCommand, Workspace};
 use crate::error::{Error, Result, show};
 use crate::settings::SetupSetting;
+
+/// What whoever has the setup fill a database must know.
+const ANEW: &str = "services begin anew with every run: what the setup writes to one is not kept, what belongs there \
+                    is for `postStartCommand`";
 
 /// What was chosen.
 #[derive(Debug)]
@@ -198,11 +202,13 @@ impl Choice {
         plan.container.security_opt.extend(composed.container.security_opt);
         plan.container.run_args.extend(composed.container.run_args);
         plan.container.privileged |= composed.container.privileged;
-        let services = composed.services.iter().map(|service| Ignored {
-            key: format!("services.{}", crate::ui::sanitize::text(&service.name)),
-            reason: "services beside the sandbox are not started".to_owned(),
-        });
-        plan.ignored.extend(services);
+        plan.container.entrypoint = composed.entrypoint;
+        plan.container.command = composed.command;
+        plan.service = Some(named.service.clone());
+        plan.services = composed.services;
+        if !plan.services.is_empty() && plan.steps.iter().any(|step| !step.hook.is_per_start()) {
+            plan.notices.push(ANEW.to_owned());
+        }
         plan.refused.extend(composed.refused);
         plan.ignored.extend(composed.ignored);
         plan.notices.extend(composed.notices);

@@ -13,7 +13,7 @@ use super::features::fetch::HostFetch;
 use super::features::{self, ContextSource, Users};
 use super::files::RepoFiles;
 use super::images;
-use super::plan::{BuildRequest, ContainerOptions, Ignored, ImageRequest};
+use super::plan::{BuildRequest, ImageRequest};
 use crate::engine::image::{ImageFacts, pull};
 use crate::engine::{Engine, client::Client};
 use crate::error::{Error, Result, show};
@@ -57,6 +57,7 @@ impl Finder<'_> {
         let base = self.base(choice)?;
         let resolved = self.features(choice)?;
         self.complete(choice, &base.facts, resolved, host)?;
+        self.services(choice)?;
         if choice.plan.features.is_empty() { Ok(base) } else { self.with_features(&base, choice) }
     }
 
@@ -70,6 +71,29 @@ impl Finder<'_> {
         let facts = name.map(|name| self.engine.image_facts(&name)).transpose()?.flatten();
         let resolved = self.features(choice)?;
         self.complete(choice, &facts.unwrap_or_default(), resolved, host)
+    }
+
+    /// The same for a session that goes on in the image of that name.
+    pub fn again(&self, choice: &mut Choice, host: &Host<'_>, name: &str) -> Result<Option<ImageFacts>> {
+        let facts = self.engine.image_facts(name)?;
+        let resolved = self.features(choice)?;
+        self.complete(choice, &facts.clone().unwrap_or_default(), resolved, host)?;
+        self.services(choice)?;
+        Ok(facts)
+    }
+
+    /// Has the images of services here.
+    fn services(&self, choice: &mut Choice) -> Result<()> {
+        for service in &mut choice.plan.services {
+            let found = match (&service.image, &service.build) {
+                (Some(name), _) => self.named(name),
+                (None, Some(request)) => self.built(request),
+                (None, None) => continue,
+            };
+            let found = found.map_err(|e| e.context(format_args!("the service {}", service.name)))?;
+            service.image = Some(found.name);
+        }
+        Ok(())
     }
 
     fn complete(
@@ -90,7 +114,6 @@ impl Finder<'_> {
         choice.plan.notices.extend(label.notice);
         choice.plan.notices.extend(resolved.notices);
         choice.plan.inputs.extend(resolved.inputs);
-        choice.plan.ignored.extend(not_started(&choice.plan.container));
         choice.plan.features = resolved.features.into_iter().map(|feature| feature.install).collect();
         Ok(())
     }
@@ -254,17 +277,6 @@ impl Finder<'_> {
         let _ = fs::remove_file(&path);
         Ok(path)
     }
-}
-
-/// What an image or a feature would have running in the background.
-fn not_started(container: &ContainerOptions) -> Vec<Ignored> {
-    let ignored = |key: &str, what: &str| Ignored {
-        key: key.to_owned(),
-        reason: format!("{what} is not started: `postStartCommand` could do that"),
-    };
-    let command = container.image_command.then(|| ignored("overrideCommand", "the image's own command"));
-    let of_features = |script: &String| ignored("entrypoint", &crate::ui::sanitize::text(script));
-    command.into_iter().chain(container.entrypoints.iter().map(of_features)).collect()
 }
 
 /// Sources of COPY and ADD that stand there as plain names: those that are files are part of the tag.

@@ -29,4 +29,5 @@ pub mod project;
 pub mod quote;
 pub mod ready;
 pub mod room;
+pub mod service;
 pub mod start;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::service::Service;
+
 /// Where the plan comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -60,7 +62,9 @@ pub struct SetupPlan {
     pub runtimes: Vec<Runtime>,
     /// Secrets that the repo would like to have, by name.
     pub secrets: BTreeMap<String, String>,
-    /// Services to start beside the sandbox.
+    /// Name of the service that the sandbox is, for others to find it by.
+    pub service: Option<String>,
+    /// Services to start beside the sandbox, each after those that it depends on.
     pub services: Vec<Service>,
     /// What was not done, and the user could allow it.
     pub refused: Vec<Refused>,
@@ -169,6 +173,10 @@ pub struct ContainerOptions {
     pub run_args: Vec<String>,
     /// Start the image's own entrypoint and command in the background: `overrideCommand: false`.
     pub image_command: bool,
+    /// What a compose file has instead of the image's entrypoint.
+    pub entrypoint: Option<Vec<String>>,
+    /// What a compose file has instead of the image's command.
+    pub command: Option<Vec<String>>,
     /// Entrypoints of features, to be started in the background.
     pub entrypoints: Vec<String>,
 }
@@ -266,27 +274,6 @@ pub struct FeatureInstall {
     pub options: BTreeMap<String, String>,
     /// `containerEnv` of the feature, in the order of its file: `ENV` before its installation.
     pub env: Vec<(String, String)>,
-}
-
-/// A service beside the sandbox.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Service {
-    /// Its name, which is also its host name.
-    pub name: String,
-    /// Its image, if it has one.
-    pub image: Option<String>,
-    /// Or how to build it.
-    pub build: Option<BuildRequest>,
-    /// What replaces the entrypoint of its image.
-    pub entrypoint: Option<Vec<String>>,
-    /// Its command.
-    pub command: Option<Vec<String>>,
-    /// Directory to start in.
-    pub working_dir: Option<String>,
-    /// Its variables.
-    pub env: BTreeMap<String, String>,
-    /// User.
-    pub user: Option<String>,
 }
 
 /// Something that needs the user's consent and does not have it.

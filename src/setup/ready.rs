@@ -83,6 +83,9 @@ impl Preparer<'_> {
         key.add("the steps", &json(serde_json::to_value(self.once()).unwrap_or_default()));
         let variables = serde_json::json!([setup.env, setup.remote_env, setup.user_env_probe, self.env.names()]);
         key.add("the variables", &json(variables));
+        if !setup.services.is_empty() {
+            key.add("the services", &json(serde_json::to_value(&setup.services).unwrap_or_default()));
+        }
         for input in &setup.inputs {
             key.add_file(self.files, input).map_err(|e| Error::io("read", input, e))?;
         }
@@ -233,6 +236,10 @@ impl Preparer<'_> {
             plan.env.set("HOME", home);
         }
         plan.mounts.extend(packages.mount());
+        if self.once().is_empty() {
+            // Nobody would talk to them.
+            plan.services.clear();
+        }
         plan
     }
 

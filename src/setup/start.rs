@@ -7,12 +7,17 @@ use super::plan::Step;
 use super::quote;
 use crate::engine::oci::command_or_shell;
 
-/// The command with the steps before it. Their output goes to stderr, for stdout is the command's.
-pub fn wrap(command: &[OsString], steps: &[Step]) -> Vec<OsString> {
-    if steps.is_empty() {
+/// Where what runs in the background talks to: the terminal is the command's.
+const LOG: &str = "/tmp/cowbox-background.log";
+
+/// The command with what comes before it: entrypoints of features and the image's `own` command in the background,
+/// then the steps. Their output goes to stderr, for stdout is the command's.
+pub fn wrap(command: &[OsString], steps: &[Step], entrypoints: &[String], own: &[String]) -> Vec<OsString> {
+    if steps.is_empty() && entrypoints.is_empty() && own.is_empty() {
         return command.to_vec();
     }
-    let mut script = String::from("fail() { echo \"cowbox: error: $1 failed with exit code $2\" >&2; exit 125; }\n");
+    let mut script = background(entrypoints, own);
+    script.push_str("fail() { echo \"cowbox: error: $1 failed with exit code $2\" >&2; exit 125; }\n");
     let groups =
         steps.chunk_by(|a, b| a.parallel_group.is_some() && a.hook == b.hook && a.parallel_group == b.parallel_group);
     for group in groups {
@@ -34,6 +39,27 @@ pub fn wrap(command: &[OsString], steps: &[Step]) -> Vec<OsString> {
     let mut words: Vec<OsString> = ["/bin/sh", "-c", &script, "cowbox-start"].map(Into::into).to_vec();
     words.extend(command_or_shell(command));
     words
+}
+
+/// Starts what is to go on beside the command. It is nobody's child then, and pid 1 looks after it. An entrypoint
+/// gets a moment to come to its end: most start something and return. One that fails is not the command's trouble.
+fn background(entrypoints: &[String], own: &[String]) -> String {
+    if entrypoints.is_empty() && own.is_empty() {
+        return String::new();
+    }
+    let mut script = format!("log={LOG}; (: >>$log) 2>/dev/null || log=/dev/null\n");
+    for entrypoint in entrypoints {
+        script.push_str(&format!(
+            "p=$(/bin/sh -c {} </dev/null >>$log 2>&1 & echo $!); n=0\n\
+             while [ $n -lt 50 ] && kill -0 $p 2>/dev/null; do sleep 0.1 2>/dev/null || sleep 1; n=$((n+1)); done\n",
+            quote::quote(entrypoint)
+        ));
+    }
+    if !own.is_empty() {
+        let words: Vec<String> = own.iter().map(|word| quote::quote(word)).collect();
+        script.push_str(&format!("({} </dev/null >>$log 2>&1 &)\n", words.join(" ")));
+    }
+    script
 }
 
 fn call(step: &Step) -> String {
@@ -66,7 +92,14 @@ mod tests {
     }
 
     fn run(steps: &[Step]) -> (i32, String, String) {
-        let words = wrap(&["echo".into(), "it's".into()], steps);
+        run_with(steps, &[], &[])
+    }
+
+    fn run_with(steps: &[Step], entrypoints: &[&str], own: &[&str]) -> (i32, String, String) {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let words = wrap(&["echo".into(), "it's".into()], steps, &owned(entrypoints), &owned(own));
+        // Not of this machine.
+        let words: Vec<OsString> = words.iter().map(|w| w.to_str().unwrap().replace(LOG, "/dev/null").into()).collect();
         let output = std::process::Command::new(&words[0]).args(&words[1..]).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
@@ -74,7 +107,7 @@ mod tests {
 
     #[test]
     fn steps_come_first_and_stdout_is_the_commands() {
-        assert_eq!(wrap(&["x".into()], &[]), ["x"]);
+        assert_eq!(wrap(&["x".into()], &[], &[], &[]), ["x"]);
         assert_eq!(run(&[step("echo 'a b'", None)]), (0, "it's\n".into(), "a b\n".into()));
         let (code, out, said) = run(&[step("exit 3", None), step("echo never", None)]);
         assert_eq!((code, out.as_str()), (125, ""));
@@ -89,5 +122,18 @@ mod tests {
         assert_eq!((code, out.as_str()), (125, ""));
         assert!(said.contains("waited") && said.contains("exit code 4"));
         assert_eq!(run(&[step("true", Some(1)), step("true", Some(1))]).0, 0);
+    }
+
+    #[test]
+    fn what_goes_on_in_the_background_says_nothing_and_holds_nobody_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+        let entrypoint = format!("echo loud; echo 'a b' > {}; exit 3", place("entry"));
+        let own = format!("echo loud; echo $0 > {}; sleep 3", place("own"));
+        let started = std::time::Instant::now();
+        let entry = format!("cat {}", place("entry"));
+        let ended = run_with(&[step(&entry, None)], &[&entrypoint], &["sh", "-c", &own, "it's"]);
+        assert_eq!(ended, (0, "it's\n".into(), "a b\n".into()));
+        assert!(started.elapsed().as_millis() < 2500);
     }
 }

@@ -41,6 +41,15 @@ impl Signals {
     }
 }
 
+/// Whether somebody asks this process to end, and whoever waits for signals has not come to it yet.
+pub fn is_asked_to_end() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let pending = status.lines().filter_map(|line| line.strip_prefix("SigPnd:").or(line.strip_prefix("ShdPnd:")));
+    let pending = pending.filter_map(|mask| u64::from_str_radix(mask.trim(), 16).ok()).fold(0, |all, mask| all | mask);
+    let asked = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
+    asked.into_iter().any(|signal| pending & (1 << (signal as i32 - 1)) != 0)
+}
+
 impl AsFd for Signals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()

@@ -14,6 +14,14 @@ pub fn containers(engine: Engine) -> Vec<String> {
     listing(engine, &["ps", "--all", "--no-trunc", "--format", "{{.Names}}"])
 }
 
+/// Names of the networks that belong to sandboxes.
+pub fn networks(engine: Engine) -> Vec<String> {
+    if !engine.has_images() {
+        return Vec::new();
+    }
+    listing(engine, &["network", "ls", "--filter", "label=cowbox", "--format", "{{.Name}}"])
+}
+
 /// Names of the containers that docker's volumes belong to.
 pub fn volumes(engine: Engine) -> Vec<String> {
     if engine != Engine::Docker {

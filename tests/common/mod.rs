@@ -26,7 +26,7 @@
 mod command;
 mod conversation;
 mod fingerprint;
-mod leftovers;
+pub mod leftovers;
 mod prepared;
 mod sandbox;
 mod terminal;

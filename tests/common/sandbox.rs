@@ -317,7 +317,10 @@ impl Sandbox {
         found.extend(Process::with(self.id()).iter().map(|p| format!("process {} {}", p.pid, p.arguments)));
         if let Some(engine) = self.engine {
             let ours = |name: &String| ids.iter().any(|id| *name == container_name(id));
-            found.extend(leftovers::containers(engine).into_iter().filter(ours).map(|c| format!("container {c}")));
+            // With what stood beside it.
+            let of_ours = |name: &String| ids.iter().any(|id| name.starts_with(&container_name(id)));
+            found.extend(leftovers::containers(engine).into_iter().filter(of_ours).map(|c| format!("container {c}")));
+            found.extend(leftovers::networks(engine).into_iter().filter(of_ours).map(|n| format!("network {n}")));
             found.extend(leftovers::volumes(engine).into_iter().filter(ours).map(|c| format!("volume of {c}")));
         }
         found

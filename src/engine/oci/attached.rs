@@ -1,5 +1,6 @@
 //! An engine's client while it runs, and the container behind it.
 
+use std::any::Any;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,8 @@ pub struct Attached {
     child: Child,
     behind: Behind,
     _links: Option<Links>,
+    /// What goes when it has ended, in this order.
+    kept: Vec<Box<dyn Any>>,
 }
 
 /// What stands behind a client.
@@ -46,7 +49,13 @@ impl Attached {
         let child = command
             .spawn()
             .map_err(|e| Error::new(format!("cannot run {}: {}", client.program().display(), reason(&e))))?;
-        Ok(Self { client: client.clone(), child, behind, _links: links })
+        Ok(Self { client: client.clone(), child, behind, _links: links, kept: Vec::new() })
+    }
+
+    /// Keeps something until it has ended.
+    pub fn with<T: 'static>(mut self, guard: Option<T>) -> Self {
+        self.kept.extend(guard.map(|guard| Box::new(guard) as Box<dyn Any>));
+        self
     }
 
     /// Whether the client has ended; it stays to be waited for.
@@ -141,7 +150,7 @@ pub fn remove(client: &Client, container: &str) {
     remove_volumes(client, container);
 }
 
-fn remove_container(client: &Client, container: &str) {
+pub(super) fn remove_container(client: &Client, container: &str) {
     // podman waits ten seconds for a command that ignores SIGTERM, unless told; docker knows no -t.
     if !client.attempt(&["rm", "--force", "--volumes", "--time", "0", container]) {
         client.attempt(&["rm", "--force", "--volumes", container]);

@@ -2,7 +2,8 @@
 //!
 //! Its `:O` knows one lower directory, and a volume with more costs a call of its own. So the overlay is
 //! mounted by a hook of the OCI runtime: cowbox itself, called when the container's mounts are made and before
-//! its root is entered. The container's own processes have no part in it.
+//! its root is entered. The container's own processes have no part in it. The same hook gives the root of a volume
+//! back its owner and mode, where podman has taken those of the image's directory there.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io::Read;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::mount::{MountFlags, mount};
 use serde::Deserialize;
 
+use crate::engine::image::Identity;
 use crate::error::{Error, Result, reason};
 
 /// First argument of a cowbox that is such a hook.
@@ -26,8 +28,22 @@ pub struct HookMount {
     pub options: String,
 }
 
+/// What a directory inside has to look like.
+#[derive(Debug)]
+pub struct Looks {
+    /// Path inside.
+    pub target: PathBuf,
+    /// Its mode.
+    pub mode: u32,
+    /// Whose it is, inside.
+    pub owner: Identity,
+}
+
+/// How an argument begins that is about looks.
+const LOOKS: &str = "looks=";
+
 /// Writes the hook's description into a directory for `--hooks-dir`.
-pub fn write(dir: &Path, mounts: &[HookMount]) -> Result<()> {
+pub fn write(dir: &Path, mounts: &[HookMount], looks: &[Looks]) -> Result<()> {
     let own = std::env::current_exe()
         .map_err(|e| Error::new(format!("cannot tell where cowbox itself is: {}", reason(&e))))?;
     let text = |path: &Path| {
@@ -36,6 +52,9 @@ pub fn write(dir: &Path, mounts: &[HookMount]) -> Result<()> {
     let mut args = vec!["cowbox".to_owned(), VERB.to_owned()];
     for mount in mounts {
         args.extend([text(&mount.target)?, mount.options.clone()]);
+    }
+    for Looks { target, mode, owner } in looks {
+        args.extend([text(target)?, format!("{LOOKS}{mode}:{}:{}", owner.uid, owner.gid)]);
     }
     let hook = serde_json::json!({
         "version": "1.0.0",
@@ -68,11 +87,27 @@ pub fn run(args: &[OsString]) -> Result<(), String> {
     for pair in args.chunks_exact(2) {
         let [target, options] = pair else { continue };
         let target = inside(&root, Path::new(target))?;
+        if let Some(looks) = options.to_str().and_then(|text| text.strip_prefix(LOOKS)) {
+            restore(&target, looks)?;
+            continue;
+        }
         let options = CString::new(options.as_bytes()).map_err(|_| "an option with a zero byte".to_owned())?;
         mount("cowbox", &target, "overlay", MountFlags::NODEV | MountFlags::NOSUID, Some(options.as_c_str()))
             .map_err(|e| format!("the kernel refuses the overlay: {}", reason(&e.into())))?;
     }
     Ok(())
+}
+
+/// `MODE:UID:GID`
+fn restore(target: &Path, looks: &str) -> Result<(), String> {
+    use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid, chmod, chownat};
+    let failed = |why: String| format!("the looks of {} cannot be restored: {why}", target.display());
+    let numbers: Vec<u32> = looks.split(':').filter_map(|number| number.parse().ok()).collect();
+    let [mode, uid, gid] = numbers[..] else { return Err(failed(format!("`{looks}` is not three numbers"))) };
+    let owner = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+    chownat(CWD, target, owner.0, owner.1, AtFlags::SYMLINK_NOFOLLOW)
+        .and_then(|()| chmod(target, Mode::from_raw_mode(mode)))
+        .map_err(|e| failed(reason(&e.into())))
 }
 
 fn root_of(bundle: &Path) -> Result<PathBuf, String> {

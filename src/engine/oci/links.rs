@@ -43,6 +43,13 @@ impl Links {
         Ok(link.to_string_lossy().into_owned())
     }
 
+    /// A file with this text.
+    pub fn write(&self, name: &str, text: &str) -> Result<String> {
+        let file = self.dir.join(name);
+        fs::write(&file, text).map_err(|e| Error::io("write", &file, e))?;
+        Ok(file.to_string_lossy().into_owned())
+    }
+
     /// A plain name for a path below the session's directory.
     pub fn in_session(&self, path: &Path, session_dir: &Path) -> String {
         let below = path.strip_prefix(session_dir).unwrap_or(path);

@@ -1,6 +1,8 @@
 //! What podman and docker have in common: the arguments of `run` and `exec`.
 
 mod attached;
+pub mod beside;
+pub mod capabilities;
 pub mod hook;
 mod links;
 mod variables;
@@ -11,16 +13,17 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 pub use attached::{Attached, Behind, remove, remove_volumes, volume_label};
+use beside::Meeting;
 pub use links::Links;
 use variables::Variables;
 
 use super::client::Client;
-use super::{ExecSpec, Sandbox, guest};
+use super::{ExecSpec, Kind, Sandbox, guest};
 use crate::error::{Error, Result, show};
 use crate::paths::is_plain;
 use crate::plan::Plan;
-use crate::policy::Network;
 use crate::session::Record;
+use crate::setup::plan::ContainerOptions;
 
 /// A shell that nearly every image has, the better one first.
 const SHELL: &str = "command -v bash >/dev/null 2>&1 && exec bash; exec sh";
@@ -68,11 +71,8 @@ pub fn check_workdir(plan: &Plan) -> Result<()> {
         .hint("name one that does with `--workdir`"))
 }
 
-/// Network and limits: both engines write them alike.
+/// Limits: both engines write them alike, for every container of a session.
 pub fn add_policy(command: &mut Command, plan: &Plan) {
-    if plan.network == Network::None {
-        command.arg("--network=none");
-    }
     if Path::new("/sys/fs/selinux/enforce").exists() {
         // The alternative, relabelling, would write to the repo.
         command.arg("--security-opt=label=disable");
@@ -89,36 +89,35 @@ pub fn add_policy(command: &mut Command, plan: &Plan) {
 }
 
 /// What a devcontainer wants of its container: harmless, or with the user's consent.
-pub fn add_options(command: &mut Command, plan: &Plan) {
-    let options = &plan.container;
+pub fn add_options(command: &mut Command, kind: Kind, plan: &Plan, meeting: &Meeting) {
     for target in &plan.tmpfs {
-        command.arg(format!("--mount=type=tmpfs,dst={}", target.display()));
+        command.arg(memory(kind, &target.display().to_string(), plan.user.as_deref()));
     }
+    add_rights(command, &plan.container);
+    // The helper is an init already.
+    command.args(meeting.own(&plan.container.run_args).filter(|word| *word != "--init"));
+}
+
+/// A place in memory that the user can write to. Over a directory that is there, docker's runtime takes its mode and
+/// has root for its owner, unless it is told.
+fn memory(kind: Kind, target: &str, user: Option<&str>) -> String {
+    let ids = user
+        .and_then(|user| user.split_once(':'))
+        .filter(|(uid, gid)| uid.parse::<u32>().is_ok() && gid.parse::<u32>().is_ok());
+    match ids {
+        Some((uid, gid)) if kind == Kind::Docker => format!("--tmpfs={target}:mode=1777,uid={uid},gid={gid}"),
+        _ => format!("--mount=type=tmpfs,dst={target},tmpfs-mode=1777"),
+    }
+}
+
+/// What widens a container's rights, with the user's consent.
+fn add_rights(command: &mut Command, options: &ContainerOptions) {
     if options.privileged {
         command.arg("--privileged");
-    }
-    for capability in added_capabilities(plan) {
-        command.arg(format!("--cap-add={capability}"));
     }
     for option in &options.security_opt {
         command.arg(format!("--security-opt={option}"));
     }
-    // The helper is an init already.
-    command.args(options.run_args.iter().filter(|word| *word != "--init"));
-}
-
-/// Capabilities beyond those that every container has, spelled in one way.
-pub fn added_capabilities(plan: &Plan) -> Vec<String> {
-    let spelled = |name: &String| name.to_ascii_uppercase().trim_start_matches("CAP_").to_owned();
-    let mut all: Vec<String> = plan.container.cap_add.iter().map(spelled).collect();
-    all.sort();
-    all.dedup();
-    all
-}
-
-/// Whether the user gave every capability away: then none is dropped.
-pub fn has_all_capabilities(plan: &Plan) -> bool {
-    plan.container.privileged || added_capabilities(plan).iter().any(|name| name == "ALL")
 }
 
 /// Whether a command that is not root must not become it.

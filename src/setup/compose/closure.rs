@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::project::Project;
 use crate::error::{Error, Result};
+use crate::setup::service::Condition;
 use crate::ui::sanitize;
 
 /// What `main` depends on, and what is asked for besides; a service comes after those that it depends on.
@@ -14,6 +15,19 @@ pub(super) fn beside(project: &Project, main: &str, asked: &[String]) -> Result<
         walk.visit(name)?;
     }
     Ok(walk.done.into_iter().filter(|name| name != main).collect())
+}
+
+/// The most that any of `dependents` waits for before it begins.
+pub(super) fn condition(project: &Project, name: &str, dependents: &[&str]) -> Condition {
+    let of = |dependent: &&str| {
+        let how = project.services.get(*dependent)?.get("depends_on")?.get(name)?;
+        Some(match how.get("condition").and_then(Value::as_str) {
+            Some("service_healthy") => Condition::Healthy,
+            Some("service_completed_successfully") => Condition::Completed,
+            _ => Condition::Started,
+        })
+    };
+    dependents.iter().filter_map(of).max().unwrap_or_default()
 }
 
 /// A service, or an error that lists those that there are.

@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 use super::build::Image;
 use super::keys::Judge;
 use super::project::{Named, Project};
-use super::{closure, service};
-use crate::error::Result;
+use super::{beside, closure, service, volumes};
+use crate::error::{Error, Result};
 use crate::setup::files::RepoFiles;
-use crate::setup::plan::{ContainerOptions, Ignored, ImageRequest, MountRequest, Refused, Service};
+use crate::setup::plan::{ContainerOptions, Ignored, ImageRequest, MountRequest, Refused};
+use crate::setup::service::Service;
 use crate::ui::sanitize;
+
+/// More than a machine for one person would bear.
+const MOST_SERVICES: usize = 32;
 
 /// What a `devcontainer.json` says about compose.
 #[derive(Clone, Copy, Debug)]
@@ -97,11 +101,19 @@ pub fn compose(request: &Request<'_>, files: &RepoFiles, allowed: &dyn Fn(&str) 
         inputs: common.environment.inputs,
         ..Composed::default()
     };
-    for name in closure::beside(&project, request.service, request.run_services)? {
-        let (service, ignored, inputs) = service::beside(&name, &project, files)?;
-        composed.services.push(service);
-        composed.ignored.extend(ignored);
-        composed.inputs.extend(inputs);
+    let names = closure::beside(&project, request.service, request.run_services)?;
+    if names.len() > MOST_SERVICES {
+        return Err(Error::new(format!("more than {MOST_SERVICES} services would run beside the sandbox")));
+    }
+    let own: Vec<String> = volumes::names(main);
+    let dependents: Vec<&str> = names.iter().map(String::as_str).chain([request.service]).collect();
+    for name in &names {
+        let found = beside::read(name, &own, &project, files, allowed)?;
+        let condition = closure::condition(&project, name, &dependents);
+        composed.services.push(Service { condition, ..found.service });
+        composed.refused.extend(found.refused);
+        composed.ignored.extend(found.ignored);
+        composed.inputs.extend(found.inputs);
     }
     composed.notices = notices(&project, request.service, &composed.services);
     composed.inputs.extend(project.inputs);

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::volumes::is_place;
 use super::yaml::{is_true, text, texts};
 use crate::setup::plan::{ContainerOptions, Ignored, MountKind, MountRequest, Refused};
 use crate::ui::sanitize;
@@ -98,6 +99,8 @@ pub(super) struct Judge<'a> {
     pub(super) prefix: String,
     /// Whether the user agreed to something.
     pub(super) allowed: &'a dyn Fn(&str) -> bool,
+    /// It runs beside the sandbox: nothing is set up in it, and it can be asked how it is.
+    pub(super) beside: bool,
     pub(super) options: ContainerOptions,
     pub(super) mounts: Vec<MountRequest>,
     pub(super) refused: Vec<Refused>,
@@ -107,7 +110,7 @@ pub(super) struct Judge<'a> {
 impl<'a> Judge<'a> {
     pub(super) fn new(prefix: String, allowed: &'a dyn Fn(&str) -> bool) -> Self {
         let (options, mounts, refused, ignored) = Default::default();
-        Self { prefix, allowed, options, mounts, refused, ignored }
+        Self { prefix, allowed, beside: false, options, mounts, refused, ignored }
     }
 
     /// Looks at every key but `volumes`.
@@ -115,6 +118,9 @@ impl<'a> Judge<'a> {
         for (key, value) in service {
             let key = key.as_str();
             if USED.contains(&key) || key == "volumes" || key.starts_with("x-") || value.is_null() {
+                continue;
+            }
+            if self.beside && key == "healthcheck" {
                 continue;
             }
             if GIVEN.contains(&key) {
@@ -151,6 +157,10 @@ impl<'a> Judge<'a> {
         self.ignored.push(Ignored { key, reason: reason.to_owned() });
     }
 
+    pub(super) fn mount_memory(&mut self, target: String) {
+        self.mounts.push(MountRequest { target, what: MountKind::Tmpfs });
+    }
+
     /// Stays inside of the sandbox, or makes it tighter.
     fn give(&mut self, key: &str, value: &Value) {
         let args: Vec<String> = match key {
@@ -169,9 +179,8 @@ impl<'a> Judge<'a> {
             }
             _ => {
                 let target = |line: String| line.split(':').next().unwrap_or_default().to_owned();
-                let tmpfs = |target| MountRequest { target, what: MountKind::Tmpfs };
-                let targets = texts(value).into_iter().map(target).filter(|target| target.starts_with('/'));
-                self.mounts.extend(targets.map(tmpfs));
+                let targets = texts(value).into_iter().map(target).filter(|target| is_place(target));
+                targets.for_each(|target| self.mount_memory(target));
                 Vec::new()
             }
         };
@@ -228,6 +237,9 @@ impl<'a> Judge<'a> {
                     }
                 }
             }
+            "read_only" if self.beside => {
+                self.options.run_args.extend(is_true(value).then(|| "--read-only".to_owned()));
+            }
             "read_only" => self.leave(key, "setting up needs to write to the image"),
             _ => {
                 let known = REASONS.iter().find(|(_, keys)| keys.contains(&key)).map(|(reason, _)| *reason);
@@ -235,18 +247,6 @@ impl<'a> Judge<'a> {
             }
         }
     }
-}
-
-/// Lists every key of a service that runs beside the sandbox and is not used for it.
-pub(super) fn beside(prefix: &str, service: &Map<String, Value>) -> Vec<Ignored> {
-    let unused = service
-        .iter()
-        .filter(|(key, value)| !USED.contains(&key.as_str()) && !key.starts_with("x-") && !value.is_null());
-    let ignored = |(key, _): (&String, &Value)| Ignored {
-        key: format!("{prefix}.{}", sanitize::text(key)),
-        reason: "a service beside the sandbox gets its image, command, variables and user only".to_owned(),
-    };
-    unused.map(ignored).collect()
 }
 
 fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {

@@ -9,11 +9,13 @@
 //! The named service becomes the sandbox, those that it depends on run beside it. Nothing is asked of a compose
 //! program: the files are read here, and every key that is not used is listed.
 
+mod beside;
 mod build;
 mod closure;
 mod composed;
 mod dotenv;
 mod environment;
+mod health;
 mod interpolate;
 mod keys;
 mod merge;

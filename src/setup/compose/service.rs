@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 
 use super::build::{self, Image};
 use super::environment;
-use super::keys::{self, Judge};
+use super::keys::Judge;
 use super::project::Project;
 use super::volumes::{Relation, Volume, What, relation, root_at};
 use super::words;
 use super::yaml::{text, texts};
 use crate::error::{Error, Result};
 use crate::setup::files::RepoFiles;
-use crate::setup::plan::{Ignored, MountKind, MountRequest, Service};
+use crate::setup::plan::{Ignored, MountKind, MountRequest};
 
 /// What the sandbox and a service beside it have in common.
 #[derive(Debug)]
@@ -58,35 +58,6 @@ fn command_line(service: &Map<String, Value>, key: &str, prefix: &str) -> Result
     }
 }
 
-/// A service beside the sandbox, with what of it is not used.
-pub(super) fn beside(
-    name: &str,
-    project: &Project,
-    files: &RepoFiles,
-) -> Result<(Service, Vec<Ignored>, Vec<PathBuf>)> {
-    let prefix = format!("services.{}", crate::ui::sanitize::text(name));
-    let service = super::closure::find(project, name)?;
-    let common = common(service, &prefix, project, files)?;
-    let (image, build) = match common.image {
-        Image::Named(name) => (Some(name), None),
-        Image::Build(request) => (None, Some(request)),
-    };
-    let mut ignored = common.ignored;
-    ignored.extend(common.environment.ignored);
-    ignored.extend(keys::beside(&prefix, service));
-    let service = Service {
-        name: name.to_owned(),
-        image,
-        build,
-        entrypoint: common.entrypoint,
-        command: common.command,
-        working_dir: common.working_dir,
-        env: common.environment.variables,
-        user: common.user,
-    };
-    Ok((service, ignored, common.environment.inputs))
-}
-
 /// Gives the volumes of the sandbox's own service, and finds where the repo stands.
 pub(super) fn mount(
     service: &Map<String, Value>,
@@ -108,7 +79,7 @@ pub(super) fn mount(
                 let relation = relation(written, files.root(), &project.dir);
                 paths.push((volume, relation, key));
             }
-            What::Tmpfs => judge.mounts.push(MountRequest { target, what: MountKind::Tmpfs }),
+            What::Tmpfs => judge.mount_memory(target),
             What::Named(name) => {
                 let settings = name.as_ref().and_then(|name| project.volumes.get(name)).and_then(Value::as_object);
                 if settings.is_some_and(|map| map.keys().any(|key| key != "name" && key != "labels")) {

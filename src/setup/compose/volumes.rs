@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::yaml::{is_true, text};
 
@@ -73,13 +73,23 @@ impl Volume {
     }
 }
 
+/// The volumes that a service names.
+pub(super) fn names(service: &Map<String, Value>) -> Vec<String> {
+    let items = service.get("volumes").and_then(Value::as_array).into_iter().flatten();
+    let named = |item: &Value| match Volume::parse(item)?.what {
+        What::Named(name) => name,
+        _ => None,
+    };
+    items.filter_map(named).collect()
+}
+
 /// The place inside that an entry is about.
 pub(super) fn target(item: &Value) -> Option<String> {
     Volume::parse(item).map(|volume| volume.target.trim_end_matches('/').to_owned())
 }
 
 /// Absolute, plain, and not the root.
-fn is_place(target: &str) -> bool {
+pub(super) fn is_place(target: &str) -> bool {
     let path = Path::new(target);
     path.is_absolute()
         && path.components().count() > 1

@@ -66,7 +66,7 @@ fn a_server_of_a_start_hook_is_there_for_the_command(engine: Engine) {
 }
 
 fn much_output_is_all_in_the_log(engine: Engine) {
-    let bytes = 20_000_000;
+    let bytes = 200_000_000;
     let hook = format!("yes 0123456789abcdef | head -c {bytes}; echo the end");
     let sandbox = with(engine, json!({ "postCreateCommand": hook, "userEnvProbe": "none" }));
     let output = run(&sandbox, &[], &["true"]).output().ok();

@@ -66,7 +66,7 @@ fn an_image_without_a_shell_can_be_used(engine: Engine) {
 }
 
 /// A feature in `.devcontainer/NAME`.
-fn feature(sandbox: &Sandbox, name: &str, metadata: serde_json::Value, install: &str) {
+pub(super) fn feature(sandbox: &Sandbox, name: &str, metadata: serde_json::Value, install: &str) {
     let mut all = json!({ "id": name, "version": "1.0.0", "name": name });
     all.as_object_mut().unwrap().extend(metadata.as_object().unwrap().clone());
     sandbox.write(format!(".devcontainer/{name}/devcontainer-feature.json"), all.to_string());

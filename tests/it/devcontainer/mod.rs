@@ -1,5 +1,6 @@
 //! Dev containers from their file to the command, on real engines.
 
+mod background;
 mod compose;
 mod failures;
 mod hooks;
@@ -8,6 +9,7 @@ mod images;
 mod native;
 mod options;
 mod places;
+mod services;
 mod trust;
 mod users;
 mod variables;

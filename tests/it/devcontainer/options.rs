@@ -7,6 +7,7 @@ use crate::common::{Engine, Sandbox, on, on_containers};
 
 on_containers!(
     memory_and_volumes_are_places_of_the_session,
+    memory_in_the_workspace_lies_over_what_was_prepared,
     harmless_arguments_reach_the_engine,
     the_debugger_s_capability_is_given_and_no_other,
     with_consent_capabilities_and_confinement_change,
@@ -104,4 +105,14 @@ fn with_consent_a_container_is_privileged(engine: Engine) {
     assert!(can_have(&sandbox, SYS_ADMIN));
     sandbox.cowbox(&["trust", "--revoke"]).output().done();
     assert!(!can_have(&sandbox, SYS_ADMIN));
+}
+
+fn memory_in_the_workspace_lies_over_what_was_prepared(engine: Engine) {
+    let mounts = json!([{ "type": "tmpfs", "target": "${containerWorkspaceFolder}/cache" }]);
+    let sandbox =
+        with(engine, json!({ "mounts": mounts, "remoteUser": "agent", "postCreateCommand": "echo made > made" }));
+    let script = "cat made; grep -c '/cache tmpfs ' /proc/mounts; echo x > cache/x && echo y > y && ls cache";
+    let _ = up(&sandbox, &["--name", "it"], script).output().ok().prints("made\n1\nx\n");
+    assert_eq!(sandbox.changes(), ["A  y"]);
+    let _ = up(&sandbox, &["--resume", "it"], "cat made; ls cache; cat y").output().ok().prints("made\ny\n");
 }

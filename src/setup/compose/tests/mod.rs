@@ -1,5 +1,6 @@
 //! Compose files of a repo on disk.
 
+mod beside;
 mod environment;
 mod hostile;
 mod interpolation;
@@ -17,7 +18,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::error::Result;
 use crate::setup::files::RepoFiles;
-use crate::setup::plan::{ImageRequest, Service};
+use crate::setup::plan::ImageRequest;
+use crate::setup::service::Service;
 
 /// A repo called `shop` with `.devcontainer/devcontainer.json`.
 struct World {

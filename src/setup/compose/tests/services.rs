@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::setup::plan::BuildRequest;
+use crate::setup::service::Condition;
 
 #[test]
 fn the_named_service_is_read() {
@@ -95,7 +96,8 @@ fn what_it_depends_on_runs_beside_it_deepest_first() {
     assert_eq!((db.env["PW"].as_str(), db.user.as_deref(), db.image.as_deref()), ("x", Some("postgres"), Some("db")));
     let cache = composed.services.iter().find(|service| service.name == "cache").unwrap();
     assert_eq!(cache.build.as_ref().unwrap().context, PathBuf::from(".devcontainer/cache"));
-    assert_eq!(left(&composed), ["services.db.ports", "services.db.restart"]);
+    assert_eq!((left(&composed), refused(&composed)), (vec!["services.db.restart"], vec!["services.db.ports: 1:1"]));
+    assert_eq!((db.condition, cache.condition), (Condition::Healthy, Condition::Started));
     assert!(composed.notices[0].contains("not started: mail, other"));
 }
 

@@ -1,0 +1,100 @@
+//! Services beside a sandbox: started before it, gone after it.
+//!
+//! They are the session's own: their names begin with that of its container, a label ties them to it, and whoever
+//! sweeps a session that was killed finds them by that.
+
+mod arguments;
+mod meeting;
+mod wait;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+pub use meeting::Meeting;
+
+use super::links::Links;
+use crate::engine::Kind;
+use crate::engine::client::Client;
+use crate::error::{Error, Result};
+use crate::plan::Plan;
+
+/// What is known when services are to be started.
+pub struct Scene<'a> {
+    /// The engine's client.
+    pub client: &'a Client,
+    /// Which engine that is.
+    pub kind: Kind,
+    /// The sandbox.
+    pub plan: &'a Plan,
+    /// Name of its container.
+    pub container: &'a str,
+    /// Plain names for host paths.
+    pub links: &'a Links,
+    /// cowbox's cache.
+    pub cache: &'a Path,
+}
+
+/// What runs beside one container. Dropped, it is gone.
+#[derive(Debug)]
+pub struct Beside {
+    client: Client,
+    container: String,
+}
+
+impl Beside {
+    /// Starts the services of a plan in their order, each when those that it depends on are there; none is fine.
+    pub fn start(scene: &Scene<'_>, meeting: &Meeting) -> Result<Option<Self>> {
+        let Scene { client, plan, container, .. } = scene;
+        if plan.services.is_empty() {
+            return Ok(None);
+        }
+        let all = Self { client: (*client).clone(), container: (*container).to_owned() };
+        meeting.open(scene)?;
+        make_volumes(scene)?;
+        for (number, service) in plan.services.iter().enumerate() {
+            let name = format!("{container}-{number}");
+            let failed = |e: Error| e.context(format_args!("cannot start the service {}", service.name));
+            arguments::of(scene, meeting, service, &name)?.run(client).map_err(failed)?;
+            wait::until_there(client, &name, service)?;
+        }
+        Ok(Some(all))
+    }
+}
+
+/// Makes the volumes that have a name: only then do they have a label, too.
+fn make_volumes(scene: &Scene<'_>) -> Result<()> {
+    let names = scene.plan.services.iter().flat_map(|service| &service.volumes).filter_map(|own| own.name.as_ref());
+    let label = super::volume_label(scene.container);
+    for name in names.collect::<BTreeSet<_>>() {
+        scene.client.capture(&["volume", "create", "--label", &label, &volume(scene.container, name)])?;
+    }
+    Ok(())
+}
+
+/// What the engine calls a volume of the services beside a container.
+fn volume(container: &str, name: &str) -> String {
+    format!("{container}-of-{name}")
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        sweep(&self.client, &self.container);
+    }
+}
+
+/// Removes whatever stands beside a container; nothing is fine.
+pub fn sweep(client: &Client, container: &str) {
+    let label = format!("label={}", super::volume_label(container));
+    let found = client.capture(&["ps", "--all", "--filter", &label, "--format", "{{.Names}}"]).unwrap_or_default();
+    let anchor = meeting::anchor(container);
+    let services = found.lines().filter(|name| *name != anchor && *name != container);
+    // The anchor last: podman does not let go of it while others are in its namespace.
+    for name in services.chain(found.lines().filter(|name| *name == anchor)) {
+        super::attached::remove_container(client, name);
+    }
+    let networks = client.capture(&["network", "ls", "--filter", &label, "--format", "{{.Name}}"]).unwrap_or_default();
+    for network in networks.lines() {
+        client.attempt(&["network", "rm", network]);
+    }
+    super::remove_volumes(client, container);
+}
