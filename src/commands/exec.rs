@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 
 use super::context::Context;
+use super::environment;
 use crate::cli::{ExecArgs, ShellArgs};
-use crate::engine::{ExecSpec, Kind};
+use crate::engine::ExecSpec;
 use crate::error::Result;
-use crate::policy::environment::Environment;
 use crate::process::{self, supervise};
 use crate::session::state::Action;
 use crate::ui::Ui;
@@ -25,8 +25,7 @@ fn enter(wanted: Option<&str>, command: &[OsString], ui: &Ui) -> Result<u8> {
     let context = Context::new(ui)?;
     let session = context.session(wanted)?;
     session.record.state.allow(Action::Enter, session.name())?;
-    let native = session.record.engine.kind == Kind::Native;
-    let env = Environment::build(std::env::vars_os(), native, &[])?;
+    let env = environment::of_exec(&context, &session)?;
     let spec = ExecSpec { command, env: &env, user: None, workdir: None, terminal: process::has_terminal() };
     let engine = context.engine(&session)?;
     let signals = supervise::watch()?;

@@ -14,6 +14,7 @@ use crate::setup::choose::Choice;
 use crate::setup::image::Found;
 use crate::setup::plan::{BuildRequest, Ignored, ImageRequest, MountRequest, Refused, Source, Step};
 use crate::setup::ready::Preparer;
+use crate::setup::redact::Redactor;
 use crate::ui::{Ui, sanitize};
 
 /// Runs the verb.
@@ -35,6 +36,7 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
     let found = setting.image(&context, engine, &settings, &mut choice, args.rebuild)?;
     let plan = run::plan_with(&wanted, &settings, &repo, &context, engine, &choice, found.as_ref())?;
     let env = environment::setup_env(&settings)?;
+    let secrets = Redactor::new(&env);
     let preparer = Preparer {
         engine,
         cache: &context.places.cache,
@@ -43,6 +45,7 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
         image: found.as_ref(),
         plan: &plan,
         env: &env,
+        secrets: &secrets,
         rebuild: args.rebuild,
         ui,
     };
@@ -56,7 +59,7 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
     }
     if args.json {
         let key = prepared.map(|p| p.record.key.id());
-        ui.json(&Document::new(&choice, found.map(|found| found.name), key, known, None))?;
+        ui.json(&Document::new(&choice, found.map(|found| found.name), key, known, None).shown(&secrets))?;
     }
     Ok(0)
 }
@@ -71,6 +74,7 @@ fn explain(
     json: bool,
 ) -> Result<u8> {
     let ui = context.ui;
+    let secrets = Redactor::new(&environment::setup_env(settings)?);
     let image = environment::configured_image(settings, choice).map(str::to_owned);
     let chosen = detect::choose(&settings.engine, image.as_deref(), &context.places, ui);
     let engine = chosen.as_ref().ok().map(|chosen| chosen.engine.as_ref());
@@ -80,12 +84,12 @@ fn explain(
     };
     if json {
         let problem = chosen.err().map(|e| e.message().to_owned());
-        ui.json(&Document::new(choice, settings.image.clone(), key, cached, problem))?;
+        ui.json(&Document::new(choice, settings.image.clone(), key, cached, problem).shown(&secrets))?;
         return Ok(0);
     }
     let native = engine.is_some_and(|engine| engine.record().kind == Kind::Native);
     let text = Text { choice, settings, native, cached }.lines();
-    ui.data((text.join("\n") + "\n").as_bytes())?;
+    ui.data((secrets.text(&text.join("\n")) + "\n").as_bytes())?;
     if let Err(error) = chosen {
         ui.warn(error.message());
     }
@@ -130,6 +134,7 @@ fn known(
         image: found.as_ref(),
         plan: &plan,
         env: &env,
+        secrets: &Redactor::new(&env),
         rebuild: false,
         ui: context.ui,
     };
@@ -200,6 +205,11 @@ impl<'a> Document<'a> {
             cached,
             problem,
         }
+    }
+
+    /// Without what was given to the setup alone.
+    fn shown(&self, secrets: &Redactor) -> serde_json::Value {
+        secrets.json(serde_json::to_value(self).unwrap_or_default())
     }
 }
 

@@ -27,6 +27,7 @@ use crate::setup::choose::Choice;
 use crate::setup::image::Found;
 use crate::setup::plan::ContainerOptions;
 use crate::setup::ready::Preparer;
+use crate::setup::redact::Redactor;
 use crate::ui::Ui;
 
 /// Runs the verb.
@@ -78,6 +79,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
                 image: found.as_ref(),
                 plan: &before,
                 env: &env,
+                secrets: &Redactor::new(&env),
                 rebuild: false,
                 ui,
             };

@@ -82,6 +82,7 @@ fn as_root<'a>(maker: &Maker<'a>) -> Maker<'a> {
         env: maker.env,
         mount: Path::new("/"),
         folder: Path::new("/"),
+        secrets: maker.secrets,
         logs: maker.logs,
     }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::plan::{Hook, Step, StepCommand};
 use super::progress::{Progress, short};
 use super::quote;
+use super::redact::Redactor;
 use super::room::{Ended, Job, Room};
 use crate::error::{Error, Kind, Result, show};
 use crate::policy::environment::Environment;
@@ -28,6 +29,8 @@ pub struct Maker<'a> {
     pub mount: &'a Path,
     /// Where steps start.
     pub folder: &'a Path,
+    /// What nobody may see.
+    pub secrets: &'a Redactor,
     /// Where logs go, one a step.
     pub logs: &'a Path,
 }
@@ -64,7 +67,15 @@ impl Maker<'_> {
     pub fn ask(&self, room: &mut Room<'_>, script: &str, limit: Option<Duration>) -> Result<String> {
         let command = argv(&StepCommand::Shell(script.to_owned()));
         let log = self.logs.join("questions.log");
-        let job = Job { command: &command, env: self.env, user: self.user, workdir: self.mount, log, limit };
+        let job = Job {
+            command: &command,
+            env: self.env,
+            user: self.user,
+            workdir: self.mount,
+            log,
+            secrets: self.secrets,
+            limit,
+        };
         let ended = room.run(&[job], &mut Silent)?;
         let answer = ended.first().map(|ended| String::from_utf8_lossy(&ended.tail).into_owned());
         Ok(answer.unwrap_or_default())
@@ -83,7 +94,7 @@ impl Maker<'_> {
         let mut left: Vec<(&Step, usize)> = group.iter().map(|step| (*step, 0)).collect();
         // Each round is one way to do it: the strict one first, then what the step has to fall back to.
         while !left.is_empty() {
-            let names = left.iter().map(|(step, way)| name(step, *way)).collect();
+            let names = left.iter().map(|(step, way)| self.name(step, *way)).collect();
             let mut progress = Progress::new(self.ui, names, place.to_owned());
             let ended = self.round(room, &left, number, &mut progress)?;
             let failed: Vec<(&Step, usize, &Ended)> = left
@@ -103,7 +114,7 @@ impl Maker<'_> {
                     return Err(self.failure(step, way, ended, number));
                 }
                 self.ui.clear_live();
-                let (was, next) = (name(step, way), name(step, way + 1));
+                let (was, next) = (self.name(step, way), self.name(step, way + 1));
                 self.ui.warn(&format!("`{was}` failed with {}; trying `{next}`", ended.code));
                 left.push((step, way + 1));
             }
@@ -127,9 +138,22 @@ impl Maker<'_> {
             user: self.user,
             workdir: &dirs[n],
             log: self.log_of(step, number),
+            secrets: self.secrets,
             limit: None,
         });
         room.run(&jobs.collect::<Vec<_>>(), progress)
+    }
+
+    /// What a step is called: its command, in one line.
+    fn name(&self, step: &Step, way: usize) -> String {
+        let text = match way_of(step, way) {
+            StepCommand::Shell(text) => self.secrets.text(text),
+            StepCommand::Argv(words) => self.secrets.text(&words.join(" ")),
+        };
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let short: String = line.chars().take(60).collect();
+        let more = if short.len() < text.trim().len() { " …" } else { "" };
+        format!("{}{more}", sanitize::text(&short))
     }
 
     fn env_of(&self, step: &Step) -> Environment {
@@ -152,7 +176,7 @@ impl Maker<'_> {
     }
 
     fn failure(&self, step: &Step, way: usize, ended: &Ended, number: usize) -> Error {
-        let what = name(step, way);
+        let what = self.name(step, way);
         let why = match ended.code {
             126 => "cannot be executed in the sandbox".to_owned(),
             127 => "was not found in the sandbox, or something that it calls".to_owned(),
@@ -173,18 +197,6 @@ impl super::room::Watcher for Silent {}
 
 fn way_of(step: &Step, way: usize) -> &StepCommand {
     way.checked_sub(1).and_then(|fallback| step.fallbacks.get(fallback)).unwrap_or(&step.command)
-}
-
-/// What a step is called: its command, in one line.
-fn name(step: &Step, way: usize) -> String {
-    let text = match way_of(step, way) {
-        StepCommand::Shell(text) => text.clone(),
-        StepCommand::Argv(words) => words.join(" "),
-    };
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let short: String = line.chars().take(60).collect();
-    let more = if short.len() < text.trim().len() { " …" } else { "" };
-    format!("{}{more}", sanitize::text(&short))
 }
 
 /// A command as it is executed.

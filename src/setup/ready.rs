@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use super::cache::{self, Cache, Making, Prepared};
@@ -14,13 +14,15 @@ use super::key::Key;
 use super::make::{Maker, millis_since};
 use super::packages::Packages;
 use super::plan::{EnvProbe, SetupPlan, Source, Step};
+use super::redact::Redactor;
 use super::room::{self, Room};
-use super::{furnish, layer, probe};
+use super::{furnish, keep, layer, path, probe};
 use crate::engine::image::ImageFacts;
 use crate::engine::{Engine, Kind as EngineKind, native};
 use crate::error::{Error, Kind, Result, show};
 use crate::layer::access;
 use crate::plan::Plan;
+use crate::policy::Network;
 use crate::policy::environment::Environment;
 use crate::ui::{Ui, sanitize};
 
@@ -40,6 +42,8 @@ pub struct Preparer<'a> {
     pub plan: &'a Plan,
     /// Variables for the setup alone.
     pub env: &'a Environment,
+    /// Their values, which nobody may see.
+    pub secrets: &'a Redactor,
     /// Make it again, whatever is there.
     pub rebuild: bool,
     /// Where it talks.
@@ -63,6 +67,10 @@ impl Preparer<'_> {
 
     /// What the result depends on.
     pub fn key(&self) -> Result<Key> {
+        self.key_with(self.plan.network)
+    }
+
+    fn key_with(&self, network: Network) -> Result<Key> {
         let setup = self.setup();
         let mut key = Key::new();
         let json = |value: serde_json::Value| value.to_string().into_bytes();
@@ -76,9 +84,10 @@ impl Preparer<'_> {
         key.add("the account", self.plan.account.as_deref().unwrap_or_default().as_bytes());
         key.add("the container's options", format!("{:?} {:?}", setup.container, setup.mounts).as_bytes());
         key.add("the place of the repository", self.plan.workspace.as_os_str().as_encoded_bytes());
-        key.add("the network", format!("{:?}", self.plan.network).as_bytes());
+        key.add("the network", format!("{network:?}").as_bytes());
         key.add("the steps", &json(serde_json::to_value(self.once()).unwrap_or_default()));
-        let variables = serde_json::json!([setup.env, setup.remote_env, setup.user_env_probe, self.env.names()]);
+        let names = [self.env.names(), setup.secret_env.names()];
+        let variables = serde_json::json!([setup.env, setup.remote_env, setup.user_env_probe, names]);
         key.add("the variables", &json(variables));
         for input in &setup.inputs {
             key.add_file(self.files, input).map_err(|e| Error::io("read", input, e))?;
@@ -89,7 +98,9 @@ impl Preparer<'_> {
     /// The one that is there, if it is still good; else why it is not.
     pub fn find(&self, key: &Key) -> Result<Prepared, Option<String>> {
         let cache = Cache::new(self.cache);
-        let Some(found) = cache.newest(&key.id()) else {
+        // Who runs without a network may use what was prepared with one.
+        let online = || self.key_with(Network::Full).ok().filter(|_| self.plan.network == Network::None);
+        let Some(found) = cache.newest(&key.id()).or_else(|| cache.newest(&online()?.id())) else {
             let before = cache.latest_of(self.files.root(), self.engine.record().kind);
             return Err(before.map(|before| key.changed_since(&before.record.key).join(", ")));
         };
@@ -186,16 +197,18 @@ impl Preparer<'_> {
             .map_err(|e| e.with_kind(Kind::NotStarted))?;
         let tag = (!native).then(|| format!("localhost/cowbox/prepared:{}", making.id));
         let made = self.furnish(&plan, &mut env, &mut room, &logs).and_then(|home| {
-            let mut variables =
+            let (mut variables, path) =
                 self.carry_out(&self.maker(&plan, &env, &logs), &mut room, &packages, tag.as_deref())?;
             variables.extend(home.map(|home| ("HOME".to_owned(), home)));
-            Ok(variables)
+            Ok((variables, path))
         });
         room.close();
-        let variables = made?;
+        let (variables, path) = made?;
         let mut record = cache::record(key, self.files.root(), self.engine.record().kind, tag);
         record.env = variables;
-        self.keep(&making.dir, &mut record)?;
+        keep::what_was_made(self.engine, &making.dir, self.files.root(), &mut record)?;
+        record.path = path::of_venv(&making.dir.join("layer"), &self.once(), &plan.workspace).into_iter().collect();
+        record.path.extend(path);
         record.took = millis_since(started);
         let prepared = making.finish(record)?;
         self.tell(&prepared);
@@ -210,6 +223,7 @@ impl Preparer<'_> {
             env,
             mount: &plan.workspace,
             folder: &plan.workdir,
+            secrets: self.secrets,
             logs,
         }
     }
@@ -262,7 +276,7 @@ impl Preparer<'_> {
                 None => env.remove(&name),
             }
         }
-        self.env.iter().for_each(|(name, value)| env.set(name, value));
+        self.setup().secret_env.iter().chain(self.env.iter()).for_each(|(name, value)| env.set(name, value));
         env.set("CI", "1");
         env
     }
@@ -279,7 +293,7 @@ impl Preparer<'_> {
         room: &mut Room<'_>,
         packages: &Packages,
         tag: Option<&str>,
-    ) -> Result<BTreeMap<String, String>> {
+    ) -> Result<(BTreeMap<String, String>, Vec<String>)> {
         packages.restore(maker, room)?;
         let steps = self.once();
         let mut answers = true;
@@ -300,56 +314,29 @@ impl Preparer<'_> {
                 Some(found) => {
                     // What was only for the setup must not come back with the command.
                     let own: Vec<String> = self.env.names();
-                    variables = found.into_iter().filter(|(name, _)| !own.contains(name)).collect();
+                    let taken =
+                        |name: &String, value: &str| !own.contains(name) && !self.secrets.is_in(value.as_bytes());
+                    variables = found.into_iter().filter(|(name, value)| taken(name, value)).collect();
                     variables.retain(|name, _| maker.env.get(name).is_none() || name == "PATH");
                 }
                 None => self.ui.warn("the user's shell did not tell its variables in time; they are left out"),
             }
         }
+        let programs = path::ask(maker, room)?;
+        if let Some(own) = programs.path.filter(|_| self.image.is_some()) {
+            variables.entry("PATH".to_owned()).or_insert(own);
+        }
         packages.save(maker, room)?;
         if let (Some(tag), Some(client), Some(container)) = (tag, self.engine.client(), room.container()) {
             client.commit(container, tag).map_err(|e| e.context("cannot keep what was prepared as an image"))?;
         }
-        Ok(variables)
+        Ok((variables, programs.of_home))
     }
 
     /// What a shell of the user's sets; `None` if it does not answer.
     fn of_shell(&self, maker: &Maker<'_>, room: &mut Room<'_>) -> Result<Option<BTreeMap<String, String>>> {
         let kind = if self.image.is_some() { self.setup().user_env_probe } else { EnvProbe::None };
         probe::ask(room, kind, maker.user, maker.env, maker.folder, maker.logs)
-    }
-
-    /// What the steps left on disk, put where it belongs.
-    fn keep(&self, dir: &Path, record: &mut cache::Record) -> Result<()> {
-        if self.engine.record().kind == EngineKind::Docker {
-            self.engine.reclaim(dir)?;
-        }
-        let upper = dir.join("upper");
-        let layer = dir.join("layer");
-        fs::rename(&upper, &layer).map_err(|e| Error::io("keep", &upper, e))?;
-        for part in ["work", "links", "hooks"] {
-            let path = dir.join(part);
-            crate::layer::remove::tree(&path).map_err(|e| Error::io("remove", &path, e))?;
-        }
-        record.covers = layer::finish(&layer, self.files.root())
-            .or_else(|_| layer::finish_closed(&layer, self.files.root(), &dir.join("covers.json")))?;
-        if let Some(home) = native::home_layer(dir).filter(|_| self.engine.record().kind == EngineKind::Native) {
-            record.home = Some(self.keep_home(&home, dir)?.as_path().into());
-        }
-        Ok(())
-    }
-
-    /// The layer over the home cannot lie in the home itself: see `native::home`.
-    fn keep_home(&self, layer: &Path, dir: &Path) -> Result<PathBuf> {
-        let name = dir.file_name().unwrap_or_default().to_string_lossy().replace(".new", "");
-        // Beside the session's own layers, or beside what is being made, which will be renamed.
-        let beside = if layer.starts_with(dir) { dir } else { layer };
-        let kept = beside.with_file_name(format!("{name}.home"));
-        let failed = |e: std::io::Error| Error::io("keep", layer, e);
-        crate::layer::remove::tree(&kept).map_err(failed)?;
-        fs::rename(layer.join("upper"), &kept).map_err(failed)?;
-        crate::layer::remove::tree(layer).map_err(failed)?;
-        Ok(kept)
     }
 
     fn tell(&self, prepared: &Prepared) {

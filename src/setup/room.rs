@@ -13,6 +13,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitOptions, kill_process, waitpid};
 use rustix::thread::UnshareFlags;
 
+use super::redact::{self, Redactor};
 use crate::engine::{Engine, ExecSpec, Kind as EngineKind, Sandbox, guest, plain_exit_code};
 use crate::error::{Error, Kind, Result, reason};
 use crate::plan::Plan;
@@ -54,6 +55,8 @@ pub struct Job<'a> {
     pub workdir: &'a Path,
     /// Where its output goes.
     pub log: PathBuf,
+    /// What is not shown of its output.
+    pub secrets: &'a Redactor,
     /// Ended after this long.
     pub limit: Option<Duration>,
 }
@@ -82,6 +85,7 @@ pub trait Watcher {
 struct Running {
     child: Pid,
     output: Option<OwnedFd>,
+    seen: redact::Stream,
     log: File,
     tail: Vec<u8>,
     started: Instant,
@@ -211,6 +215,7 @@ impl<'a> Room<'a> {
                 Ok(Running {
                     child,
                     output: Some(reader),
+                    seen: job.secrets.stream(),
                     log,
                     tail: Vec::new(),
                     started,
@@ -314,14 +319,19 @@ impl Running {
         match rustix::io::read(fd, &mut buffer) {
             Ok(0) | Err(_) => self.output = None,
             Ok(count) => {
-                let bytes = &buffer[..count];
-                self.log.write_all(bytes).map_err(|e| Error::new(format!("cannot write a log: {}", reason(&e))))?;
-                self.tail.extend_from_slice(bytes);
-                let extra = self.tail.len().saturating_sub(TAIL);
-                self.tail.drain(..extra);
-                watcher.output(number, bytes);
+                let bytes = self.seen.push(&buffer[..count]);
+                self.pass_on(&bytes, number, watcher)?;
             }
         }
+        Ok(())
+    }
+
+    fn pass_on(&mut self, bytes: &[u8], number: usize, watcher: &mut dyn Watcher) -> Result<()> {
+        self.log.write_all(bytes).map_err(|e| Error::new(format!("cannot write a log: {}", reason(&e))))?;
+        self.tail.extend_from_slice(bytes);
+        let extra = self.tail.len().saturating_sub(TAIL);
+        self.tail.drain(..extra);
+        watcher.output(number, bytes);
         Ok(())
     }
 
@@ -335,17 +345,17 @@ impl Running {
         }
         if let Ok(Some((_, status))) = waitpid(Some(self.child), WaitOptions::NOHANG) {
             // What it wrote last; a process that it left behind may hold the pipe open for ever.
+            let mut rest = Vec::new();
             if let Some(fd) = &self.output {
                 let _ = rustix::io::ioctl_fionbio(fd, true);
-                let mut rest = Vec::new();
                 let pipe = File::from(fd.try_clone().map_err(|e| Error::new(reason(&e)))?);
                 // No more than a pipe holds: that process may write for ever, too.
                 let _ = pipe.take(PIPE).read_to_end(&mut rest);
-                self.log.write_all(&rest).map_err(|e| Error::new(format!("cannot write a log: {}", reason(&e))))?;
-                self.tail.extend_from_slice(&rest);
-                watcher.output(number, &rest);
                 self.output = None;
             }
+            let mut rest = self.seen.push(&rest);
+            rest.extend(self.seen.finish());
+            self.pass_on(&rest, number, watcher)?;
             self.code = Some(plain_exit_code(status));
             let ended = Ended { code: plain_exit_code(status), tail: self.tail.clone(), took: self.started.elapsed() };
             watcher.ended(number, &ended);
