@@ -8,6 +8,7 @@ mod images;
 mod native;
 mod options;
 mod places;
+mod secrets;
 mod trust;
 mod users;
 mod variables;
