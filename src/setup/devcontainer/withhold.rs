@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::ledger::Ledger;
 use super::plan::Planned;
-use crate::setup::plan::{ImageRequest, Step, StepCommand};
+use crate::setup::plan::{Step, StepCommand};
 use crate::setup::redact::Redactor;
 use crate::ui::sanitize;
 
@@ -21,11 +21,7 @@ pub(super) fn withhold(planned: &mut Planned, secrets: &Redactor, ledger: &mut L
     let of_steps = of_steps.into_iter().filter_map(|(name, value)| Some((name, value?)));
     of_container.into_iter().chain(of_steps).for_each(|(name, value)| plan.secret_env.set(name, value));
 
-    if let ImageRequest::Build(build) = &mut plan.image {
-        let args = taken(&mut build.args, |value| holds(value));
-        left_out.extend(args.into_keys().map(|name| format!("build.args.{name}")));
-        left_out.extend(build.options.extract_if(.., |word| holds(word)).map(|_| "build.options".to_owned()));
-    }
+    // Arguments of a build have the user's own consent, which names them.
     let words = plan.container.run_args.extract_if(.., |word| holds(word));
     left_out.extend(words.map(|_| "runArgs".to_owned()));
     for (id, options) in &mut planned.features {
