@@ -300,8 +300,8 @@ fn dress(
 
 /// Programs that the setup installed, before all others.
 fn add_to_path(env: &mut Environment, dirs: &[String]) {
-    if !dirs.is_empty() {
-        let path = env.get("PATH").unwrap_or_default().to_string_lossy().into_owned();
+    // One that nobody knows cannot be kept.
+    if let Some(path) = env.get("PATH").map(|path| path.to_string_lossy().into_owned()).filter(|_| !dirs.is_empty()) {
         env.set("PATH", path::with(dirs, &path));
     }
 }

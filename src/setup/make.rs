@@ -14,8 +14,10 @@ use crate::error::{Error, Kind, Result, show};
 use crate::policy::environment::Environment;
 use crate::ui::{Ui, sanitize};
 
+/// The exit code of engines that could not run something.
+const ENGINE_FAILED: u8 = 125;
 /// How long a question to the sandbox may take.
-const QUESTION: Duration = Duration::from_secs(10);
+pub const QUESTION: Duration = Duration::from_secs(60);
 
 /// Runs steps in a room.
 pub struct Maker<'a> {
@@ -77,6 +79,11 @@ impl Maker<'_> {
             limit,
         };
         let ended = room.run(&[job], &mut Silent)?;
+        // No answer is not an empty one: steps would be left out, and what is missing kept as ready.
+        if ended.iter().any(|ended| ended.timed_out || ended.code == ENGINE_FAILED) {
+            return Err(Error::of(Kind::NotStarted, "the sandbox of the setup does not answer")
+                .hint("the machine may be busy: try again; `cowbox doctor` checks the engine"));
+        }
         let answer = ended.first().map(|ended| String::from_utf8_lossy(&ended.tail).into_owned());
         Ok(answer.unwrap_or_default())
     }

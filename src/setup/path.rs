@@ -1,9 +1,8 @@
 //! PATH of the command: what the setup installed is found by its name, as after an activation.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use super::make::Maker;
+use super::make::{Maker, QUESTION};
 use super::plan::Step;
 use super::room::Room;
 use crate::error::Result;
@@ -12,7 +11,6 @@ use crate::error::Result;
 const OF_HOME: [&str; 2] = [".local/bin", ".cargo/bin"];
 /// Where a Python project has its own.
 const OF_VENV: &str = ".venv/bin";
-const LIMIT: Duration = Duration::from_secs(10);
 /// Before the answers, for an image may have its shell say other things.
 const MARK: &str = "cowbox-path:";
 
@@ -31,7 +29,7 @@ pub fn ask(maker: &Maker<'_>, room: &mut Room<'_>) -> Result<Programs> {
     let script = format!(
         "printf '{MARK}%s\\n' \"$PATH\"; for d in {dirs}; do [ -d \"$d\" ] && printf '{MARK}%s\\n' \"$d\"; done; :"
     );
-    maker.ask(room, &script, Some(LIMIT)).map(|answer| parse(&answer))
+    maker.ask(room, &script, Some(QUESTION)).map(|answer| parse(&answer))
 }
 
 fn parse(answer: &str) -> Programs {

@@ -70,6 +70,8 @@ pub struct Ended {
     pub tail: Vec<u8>,
     /// How long it took.
     pub took: Duration,
+    /// Whether its time was up.
+    pub timed_out: bool,
 }
 
 /// Told what happens while jobs run.
@@ -90,6 +92,7 @@ struct Running {
     tail: Vec<u8>,
     started: Instant,
     limit: Option<Duration>,
+    timed_out: bool,
     code: Option<u8>,
 }
 
@@ -186,8 +189,7 @@ impl<'a> Room<'a> {
             }
         }
         waited?;
-        let ended = |job: Running| Ended { code: job.code.unwrap_or(125), tail: job.tail, took: job.started.elapsed() };
-        Ok(running.into_iter().map(ended).collect())
+        Ok(running.iter().map(|job| job.ended(job.code.unwrap_or(125))).collect())
     }
 
     /// A process of ours that serves the command: engines inherit its streams.
@@ -220,6 +222,7 @@ impl<'a> Room<'a> {
                     tail: Vec::new(),
                     started,
                     limit: job.limit,
+                    timed_out: false,
                     code: None,
                 })
             }
@@ -313,6 +316,10 @@ pub fn left_in(dir: &Path) -> Option<Record> {
 }
 
 impl Running {
+    fn ended(&self, code: u8) -> Ended {
+        Ended { code, tail: self.tail.clone(), took: self.started.elapsed(), timed_out: self.timed_out }
+    }
+
     fn pump(&mut self, number: usize, watcher: &mut dyn Watcher) -> Result<()> {
         let Some(fd) = &self.output else { return Ok(()) };
         let mut buffer = [0u8; 64 << 10];
@@ -342,6 +349,7 @@ impl Running {
         }
         if self.limit.is_some_and(|limit| self.started.elapsed() > limit) {
             let _ = kill_process(self.child, rustix::process::Signal::KILL);
+            self.timed_out = true;
         }
         if let Ok(Some((_, status))) = waitpid(Some(self.child), WaitOptions::NOHANG) {
             // What it wrote last; a process that it left behind may hold the pipe open for ever.
@@ -357,8 +365,7 @@ impl Running {
             rest.extend(self.seen.finish());
             self.pass_on(&rest, number, watcher)?;
             self.code = Some(plain_exit_code(status));
-            let ended = Ended { code: plain_exit_code(status), tail: self.tail.clone(), took: self.started.elapsed() };
-            watcher.ended(number, &ended);
+            watcher.ended(number, &self.ended(plain_exit_code(status)));
         }
         Ok(())
     }
