@@ -98,14 +98,17 @@ from_pypi() {
     "$2/bin/pip" install -q --no-cache-dir --disable-pip-version-check "$1"
 }
 
-# borrow_npm: has the command npm until tidy. The distribution's has hundreds of packages, which are quick to unpack
-# and slow to install and remove. It works with the distribution's node only.
+# borrow_npm: has the command npm until tidy, run by the distribution's node. The distribution's own npm has hundreds
+# of packages, which take most of a minute.
 borrow_npm() {
-    lists
-    apt-get install -y -q -d --no-install-recommends npm || give_up "the distribution's npm cannot be fetched"
+    case $(/usr/bin/node -p 'process.versions.node.split(".")[0]') in
+    [0-9] | 1[0-4]) npm=6.14.18 ;;
+    *) npm=9.9.4 ;;
+    esac
     mkdir -p /tmp/npm/bin
-    for package in /var/cache/apt/archives/*.deb; do dpkg -x "$package" /tmp/npm; done
-    printf '#!/bin/sh\nNODE_PATH=/tmp/npm/usr/share/nodejs exec /usr/bin/node /tmp/npm/usr/share/nodejs/npm/bin/npm-cli.js "$@"\n' >/tmp/npm/bin/npm
+    curl -fsSL -o /tmp/npm/npm.tgz "https://registry.npmjs.org/npm/-/npm-$npm.tgz" || give_up "npm's registry cannot be reached"
+    tar -xzf /tmp/npm/npm.tgz -C /tmp/npm
+    printf '#!/bin/sh\nexec /usr/bin/node /tmp/npm/package/bin/npm-cli.js "$@"\n' >/tmp/npm/bin/npm
     chmod +x /tmp/npm/bin/npm
     PATH=/tmp/npm/bin:$PATH
 }

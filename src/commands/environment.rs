@@ -14,12 +14,14 @@ use crate::policy::environment::Environment;
 use crate::policy::mounts::Access;
 use crate::policy::trust::Trust;
 use crate::repo::Repo;
+use crate::session::Session;
 use crate::settings::{RepoSettings, RunSettings};
 use crate::setup::cache;
 use crate::setup::choose::{Choice, choose};
 use crate::setup::devcontainer::Host;
 use crate::setup::files::RepoFiles;
 use crate::setup::image::{Finder, Found};
+use crate::setup::path;
 use crate::setup::plan::{Ignored, ImageRequest, MountKind, MountRequest, Refused, SetupPlan, Source};
 use crate::setup::ready::{Preparer, remote_env};
 use crate::setup::service::Bind;
@@ -345,7 +347,29 @@ fn dress(
             None => plan.env.remove(&name),
         }
     }
+    if let Some(prepared) = prepared.filter(|_| !is_given("PATH")) {
+        add_to_path(&mut plan.env, &prepared.record.path);
+    }
     plan.before = cache::per_start(&setup.steps).cloned().collect();
+}
+
+/// Programs that the setup installed, before all others.
+fn add_to_path(env: &mut Environment, dirs: &[String]) {
+    // One that nobody knows cannot be kept.
+    if let Some(path) = env.get("PATH").map(|path| path.to_string_lossy().into_owned()).filter(|_| !dirs.is_empty()) {
+        env.set("PATH", path::with(dirs, &path));
+    }
+}
+
+/// What another command in a session gets: a container has it already, native has to be told.
+pub fn of_exec(context: &Context<'_>, session: &Session) -> Result<Environment> {
+    let native = session.record.engine.kind == Kind::Native;
+    let mut env = Environment::build(std::env::vars_os(), native, &[])?;
+    let key = session.record.setup.as_ref().map(|setup| setup.key.as_str()).filter(|_| native);
+    if let Some(prepared) = key.and_then(|key| cache::Cache::new(&context.places.cache).find(key)) {
+        add_to_path(&mut env, &prepared.record.path);
+    }
+    Ok(env)
 }
 
 /// What is not done, said once: what the user could allow, by name.

@@ -3,11 +3,10 @@
 use std::ffi::OsString;
 
 use super::context::Context;
-use super::failed;
+use super::{environment, failed};
 use crate::cli::{ExecArgs, ShellArgs};
-use crate::engine::{ExecSpec, Kind};
+use crate::engine::ExecSpec;
 use crate::error::Result;
-use crate::policy::environment::Environment;
 use crate::process::{self, supervise};
 use crate::session::State;
 use crate::session::state::Action;
@@ -30,8 +29,7 @@ fn enter(wanted: Option<&str>, command: &[OsString], ui: &Ui) -> Result<u8> {
     if session.record.state == State::Failed {
         return failed::enter(&context, session, command);
     }
-    let native = session.record.engine.kind == Kind::Native;
-    let env = Environment::build(std::env::vars_os(), native, &[])?;
+    let env = environment::of_exec(&context, &session)?;
     let spec = ExecSpec { command, env: &env, user: None, workdir: None, terminal: process::has_terminal() };
     let engine = context.engine(&session)?;
     let signals = supervise::watch()?;

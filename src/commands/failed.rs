@@ -76,6 +76,7 @@ pub fn enter(context: &Context<'_>, mut session: Session, command: &[OsString]) 
             started: now(),
             stamp: None,
             head: None,
+            root: None,
             ended: None,
             exit: None,
         });

@@ -17,7 +17,7 @@ use crate::session::lock::Lock;
 use crate::session::{Session, SessionId, State, record};
 use crate::setup::built::Built;
 use crate::setup::cache::{Cache, Prepared};
-use crate::setup::{keep, room};
+use crate::setup::{downloads, keep, room};
 use crate::ui::Ui;
 
 /// After as many days an apply cannot be taken back any more: `gc` frees what it replaced.
@@ -63,6 +63,7 @@ pub fn gc(args: GcArgs, ui: &Ui) -> Result<u8> {
     }
     unfinished_environments(&context, used.as_deref(), &args, &mut report);
     old_images(&context, &args, &mut report)?;
+    old_downloads(&context, &args, &mut report);
     for layer in crate::engine::native::orphaned_home_layers() {
         let bytes = size(&layer);
         let id = layer.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -236,6 +237,34 @@ fn old_images(context: &Context<'_>, args: &GcArgs, report: &mut Report) -> Resu
         report.removed.push(Removed { id: built.image, name: None, why: "image", bytes: 0 });
     }
     Ok(())
+}
+
+/// What package managers downloaded for repos that were not prepared for a while, or too much of it.
+fn old_downloads(context: &Context<'_>, args: &GcArgs, report: &mut Report) {
+    let all = downloads::all(&context.places.cache).into_iter().map(|kept| (size(&kept.dir), kept));
+    let all: Vec<_> = all.map(|(bytes, kept)| (kept, bytes)).collect();
+    let gone = if args.force { all } else { downloads::outdated(all, SystemTime::now(), downloads::MOST) };
+    for (kept, bytes) in gone {
+        let id = kept.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match if args.dry_run { Ok(true) } else { kept.clear(|dir| remove_downloads(context, dir)) } {
+            Ok(false) => {}
+            Ok(true) => {
+                report.freed += bytes;
+                report.removed.push(Removed { id, name: None, why: "downloads", bytes });
+            }
+            Err(error) => context.ui.warn(&format!("downloads {id}: {}", error.message())),
+        }
+    }
+}
+
+/// Setups may have written as another id of the user's, or as docker's root.
+fn remove_downloads(context: &Context<'_>, dir: &Path) -> Result<()> {
+    if remove::tree(dir).is_ok() || access::in_child(|| remove::tree(dir)).is_ok() {
+        return Ok(());
+    }
+    let docker = crate::engine::detect::open(crate::engine::Kind::Docker, &context.places, context.ui);
+    docker.map_err(Error::new)?.reclaim(dir)?;
+    remove::tree(dir).map_err(|e| Error::io("remove", dir, e))
 }
 
 fn days_ago(days: u32) -> SystemTime {

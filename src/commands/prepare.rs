@@ -17,6 +17,7 @@ use crate::setup::image::Found;
 use crate::setup::keep::Half;
 use crate::setup::plan::{BuildRequest, Ignored, ImageRequest, MountRequest, Refused, Source, Step};
 use crate::setup::ready::Preparer;
+use crate::setup::redact::Redactor;
 use crate::ui::{Ui, sanitize};
 
 /// Runs the verb.
@@ -40,6 +41,7 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
     let env = environment::setup_env(&settings)?;
     let name = id::generate_name(&repo.dir_name());
     let keep = |half: &Half| failed::keep(&context, engine, &plan, &name, half);
+    let secrets = Redactor::new(&env);
     let preparer = Preparer {
         engine,
         cache: &context.places.cache,
@@ -48,6 +50,7 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
         image: found.as_ref(),
         plan: &plan,
         env: &env,
+        secrets: &secrets,
         rebuild: args.rebuild,
         failed: Some(&keep),
         ui,
@@ -62,7 +65,7 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
     }
     if args.json {
         let key = prepared.map(|p| p.record.key.id());
-        ui.json(&Document::new(&choice, found.map(|found| found.name), key, known, None))?;
+        ui.json(&Document::new(&choice, found.map(|found| found.name), key, known, None).shown(&secrets))?;
     }
     Ok(0)
 }
@@ -77,6 +80,7 @@ fn explain(
     json: bool,
 ) -> Result<u8> {
     let ui = context.ui;
+    let secrets = Redactor::new(&environment::setup_env(settings)?);
     let image = environment::configured_image(settings, choice).map(str::to_owned);
     let chosen = detect::choose(&settings.engine, image.as_deref(), &context.places, ui);
     let engine = chosen.as_ref().ok().map(|chosen| chosen.engine.as_ref());
@@ -86,12 +90,12 @@ fn explain(
     };
     if json {
         let problem = chosen.err().map(|e| e.message().to_owned());
-        ui.json(&Document::new(choice, settings.image.clone(), key, cached, problem))?;
+        ui.json(&Document::new(choice, settings.image.clone(), key, cached, problem).shown(&secrets))?;
         return Ok(0);
     }
     let native = engine.is_some_and(|engine| engine.record().kind == Kind::Native);
     let text = Text { choice, settings, native, cached }.lines();
-    ui.data((text.join("\n") + "\n").as_bytes())?;
+    ui.data((secrets.text(&text.join("\n")) + "\n").as_bytes())?;
     if let Err(error) = chosen {
         ui.warn(error.message());
     }
@@ -136,6 +140,7 @@ fn known(
         image: found.as_ref(),
         plan: &plan,
         env: &env,
+        secrets: &Redactor::new(&env),
         rebuild: false,
         failed: None,
         ui: context.ui,
@@ -209,6 +214,11 @@ impl<'a> Document<'a> {
             cached,
             problem,
         }
+    }
+
+    /// Without what was given to the setup alone.
+    fn shown(&self, secrets: &Redactor) -> serde_json::Value {
+        secrets.json(serde_json::to_value(self).unwrap_or_default())
     }
 }
 

@@ -22,6 +22,7 @@ use crate::session::{Session, id};
 use crate::settings::{RepoSettings, RunSettings};
 use crate::setup::keep::Half;
 use crate::setup::ready::Preparer;
+use crate::setup::redact::Redactor;
 use crate::ui::Ui;
 
 /// Runs the verb.
@@ -75,6 +76,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
                 image: found.as_ref(),
                 plan: &before,
                 env: &env,
+                secrets: &Redactor::new(&env),
                 rebuild: false,
                 failed: if on_exit == OnExit::Discard { None } else { Some(&keep) },
                 ui,

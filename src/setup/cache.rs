@@ -42,6 +42,9 @@ pub struct Record {
     pub image: Option<String>,
     /// Variables for commands: what a shell of the user's and the configuration say.
     pub env: BTreeMap<String, String>,
+    /// Directories that go before the PATH of commands: programs that the setup installed.
+    #[serde(default)]
+    pub path: Vec<String>,
     /// The layer over the home (native).
     pub home: Option<BytePath>,
     /// Files of the repo that preparing changed, with what they were: they hide later ones.
@@ -244,6 +247,7 @@ pub fn record(key: Key, repo: &Path, engine: Kind, image: Option<String>) -> Rec
         engine,
         image,
         env: BTreeMap::new(),
+        path: Vec::new(),
         home: None,
         covers: Vec::new(),
         made: crate::session::record::now(),

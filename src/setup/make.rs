@@ -8,13 +8,16 @@ use std::time::{Duration, Instant};
 use super::plan::{Hook, Step, StepCommand};
 use super::progress::{Progress, short};
 use super::quote;
+use super::redact::Redactor;
 use super::room::{Ended, Job, Room};
 use crate::error::{Error, Kind, Result, show};
 use crate::policy::environment::Environment;
 use crate::ui::{Ui, sanitize};
 
+/// The exit code of engines that could not run something.
+const ENGINE_FAILED: u8 = 125;
 /// How long a question to the sandbox may take.
-const QUESTION: Duration = Duration::from_secs(10);
+pub const QUESTION: Duration = Duration::from_secs(60);
 
 /// Runs steps in a room.
 pub struct Maker<'a> {
@@ -28,6 +31,8 @@ pub struct Maker<'a> {
     pub mount: &'a Path,
     /// Where steps start.
     pub folder: &'a Path,
+    /// What nobody may see.
+    pub secrets: &'a Redactor,
     /// Where logs go, one a step.
     pub logs: &'a Path,
     /// Where they are after a failure.
@@ -66,8 +71,21 @@ impl Maker<'_> {
     pub fn ask(&self, room: &mut Room<'_>, script: &str, limit: Option<Duration>) -> Result<String> {
         let command = argv(&StepCommand::Shell(script.to_owned()));
         let log = self.logs.join("questions.log");
-        let job = Job { command: &command, env: self.env, user: self.user, workdir: self.mount, log, limit };
+        let job = Job {
+            command: &command,
+            env: self.env,
+            user: self.user,
+            workdir: self.mount,
+            log,
+            secrets: self.secrets,
+            limit,
+        };
         let ended = room.run(&[job], &mut Silent)?;
+        // No answer is not an empty one: steps would be left out, and what is missing kept as ready.
+        if ended.iter().any(|ended| ended.timed_out || ended.code == ENGINE_FAILED) {
+            return Err(Error::of(Kind::NotStarted, "the sandbox of the setup does not answer")
+                .hint("the machine may be busy: try again; `cowbox doctor` checks the engine"));
+        }
         let answer = ended.first().map(|ended| String::from_utf8_lossy(&ended.tail).into_owned());
         Ok(answer.unwrap_or_default())
     }
@@ -85,7 +103,7 @@ impl Maker<'_> {
         let mut left: Vec<(&Step, usize)> = group.iter().map(|step| (*step, 0)).collect();
         // Each round is one way to do it: the strict one first, then what the step has to fall back to.
         while !left.is_empty() {
-            let names = left.iter().map(|(step, way)| name(step, *way)).collect();
+            let names = left.iter().map(|(step, way)| self.name(step, *way)).collect();
             let mut progress = Progress::new(self.ui, names, place.to_owned());
             let ended = self.round(room, &left, number, &mut progress)?;
             let failed: Vec<(&Step, usize, &Ended)> = left
@@ -105,7 +123,7 @@ impl Maker<'_> {
                     return Err(self.failure(step, way, ended, number));
                 }
                 self.ui.clear_live();
-                let (was, next) = (name(step, way), name(step, way + 1));
+                let (was, next) = (self.name(step, way), self.name(step, way + 1));
                 self.ui.warn(&format!("`{was}` failed with {}; trying `{next}`", ended.code));
                 left.push((step, way + 1));
             }
@@ -129,9 +147,22 @@ impl Maker<'_> {
             user: self.user,
             workdir: &dirs[n],
             log: self.logs.join(log_name(step, number)),
+            secrets: self.secrets,
             limit: None,
         });
         room.run(&jobs.collect::<Vec<_>>(), progress)
+    }
+
+    /// What a step is called: its command, in one line.
+    fn name(&self, step: &Step, way: usize) -> String {
+        let text = match way_of(step, way) {
+            StepCommand::Shell(text) => self.secrets.text(text),
+            StepCommand::Argv(words) => self.secrets.text(&words.join(" ")),
+        };
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let short: String = line.chars().take(60).collect();
+        let more = if short.len() < text.trim().len() { " …" } else { "" };
+        format!("{}{more}", sanitize::text(&short))
     }
 
     fn env_of(&self, step: &Step) -> Environment {
@@ -145,7 +176,7 @@ impl Maker<'_> {
     }
 
     fn failure(&self, step: &Step, way: usize, ended: &Ended, number: usize) -> Error {
-        let what = name(step, way);
+        let what = self.name(step, way);
         let why = match ended.code {
             126 => "cannot be executed in the sandbox".to_owned(),
             127 => "was not found in the sandbox, or something that it calls".to_owned(),
@@ -175,18 +206,6 @@ fn log_name(step: &Step, number: usize) -> String {
     let name: String = step.name.iter().flat_map(|name| name.chars()).map(plain).take(40).collect();
     let name = if name.is_empty() { hook } else { format!("{hook}-{name}") };
     format!("{number:02}-{name}.log")
-}
-
-/// What a step is called: its command, in one line.
-fn name(step: &Step, way: usize) -> String {
-    let text = match way_of(step, way) {
-        StepCommand::Shell(text) => text.clone(),
-        StepCommand::Argv(words) => words.join(" "),
-    };
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let short: String = line.chars().take(60).collect();
-    let more = if short.len() < text.trim().len() { " …" } else { "" };
-    format!("{}{more}", sanitize::text(&short))
 }
 
 /// A command as it is executed.

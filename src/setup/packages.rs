@@ -2,11 +2,10 @@
 //!
 //! One directory a repo: what runs during a setup may write anything there, and must not reach other repos.
 
-use std::path::{Path, PathBuf};
-
-use sha2::{Digest, Sha256};
+use std::path::Path;
 
 use super::detect::{CachePlace, PackageCache};
+use super::downloads::{self, InUse};
 use super::make::Maker;
 use super::quote;
 use super::room::Room;
@@ -21,28 +20,29 @@ const INSIDE: &str = "/.cowbox/packages";
 /// The downloads of one repo.
 #[derive(Debug)]
 pub struct Packages {
-    dir: PathBuf,
+    /// None where the tools have their own.
+    place: Option<InUse>,
     caches: Vec<PackageCache>,
 }
 
 impl Packages {
     /// Those of a repo; native uses the user's own ones, copy-on-write.
     pub fn new(cache: &Path, repo: &Path, caches: &[PackageCache], native: bool) -> Result<Self> {
-        let hash = Sha256::digest(repo.as_os_str().as_encoded_bytes());
-        let name: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        let dir = cache.join("packages").join(name);
-        let caches = if native { Vec::new() } else { caches.to_vec() };
-        for cache in &caches {
-            let dir = dir.join(cache.tool);
+        if native || caches.is_empty() {
+            return Ok(Self { place: None, caches: Vec::new() });
+        }
+        let place = downloads::use_of(cache, repo)?;
+        for cache in caches {
+            let dir = place.dir.join(cache.tool);
             std::fs::create_dir_all(&dir).map_err(|e| Error::io("create", &dir, e))?;
         }
-        Ok(Self { dir, caches })
+        Ok(Self { place: Some(place), caches: caches.to_vec() })
     }
 
     /// How it gets inside.
     pub fn mount(&self) -> Option<Mount> {
-        let mount = Mount { source: self.dir.clone(), target: INSIDE.into(), access: Access::Rw };
-        (!self.caches.is_empty()).then_some(mount)
+        let source = self.place.as_ref()?.dir.clone();
+        Some(Mount { source, target: INSIDE.into(), access: Access::Rw })
     }
 
     /// Tells the tools.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::service::Service;
+use crate::policy::environment::Environment;
 
 /// Where the plan comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -50,6 +51,8 @@ pub struct SetupPlan {
     pub env: BTreeMap<String, String>,
     /// Variables of hooks and the command alone; `None` unsets. May hold `${containerEnv:…}` still.
     pub remote_env: BTreeMap<String, Option<String>>,
+    /// Variables of steps that run once, and of nothing else: they hold secrets.
+    pub secret_env: Environment,
     /// How to ask a shell of the user's for more variables.
     pub user_env_probe: EnvProbe,
     /// Volumes and tmpfs of the session, and binds that have the user's consent.

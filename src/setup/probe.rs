@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::plan::EnvProbe;
+use super::redact::Redactor;
 use super::room::{Job, Room, Watcher};
 use crate::error::Result;
 use crate::policy::environment::Environment;
@@ -42,7 +43,9 @@ pub fn ask(
     );
     let command: Vec<OsString> = ["/bin/sh", "-c", &script].map(Into::into).to_vec();
     let log = logs.join("environment.log");
-    let job = Job { command: &command, env, user, workdir, log: log.clone(), limit: Some(LIMIT) };
+    // Steps need them as they are; what must not be kept is not taken over from the answer.
+    let open = Redactor::default();
+    let job = Job { command: &command, env, user, workdir, log: log.clone(), secrets: &open, limit: Some(LIMIT) };
     let ended = room.run(&[job], &mut Silent)?;
     let said = std::fs::read(&log).unwrap_or_default();
     // It holds values of variables.

@@ -15,14 +15,19 @@ use super::key::Key;
 use super::make::{Maker, millis_since};
 use super::packages::Packages;
 use super::plan::{EnvProbe, SetupPlan, Source, Step};
+use super::redact::Redactor;
 use super::room::Room;
-use super::{furnish, layer, probe};
+use super::{furnish, layer, path, probe};
 use crate::engine::image::ImageFacts;
 use crate::engine::{Engine, Kind as EngineKind};
 use crate::error::{Error, Kind, Result, show};
 use crate::plan::Plan;
+use crate::policy::Network;
 use crate::policy::environment::Environment;
 use crate::ui::{Ui, sanitize};
+
+/// What a setup tells the command: variables, and directories of programs in the home.
+type Variables = (BTreeMap<String, String>, Vec<String>);
 
 /// Everything that preparing needs.
 pub struct Preparer<'a> {
@@ -40,6 +45,8 @@ pub struct Preparer<'a> {
     pub plan: &'a Plan,
     /// Variables for the setup alone.
     pub env: &'a Environment,
+    /// Their values, which nobody may see.
+    pub secrets: &'a Redactor,
     /// Make it again, whatever is there.
     pub rebuild: bool,
     /// Takes what a setup left that failed; `None`: nothing is kept.
@@ -65,6 +72,10 @@ impl Preparer<'_> {
 
     /// What the result depends on.
     pub fn key(&self) -> Result<Key> {
+        self.key_with(self.plan.network)
+    }
+
+    fn key_with(&self, network: Network) -> Result<Key> {
         let setup = self.setup();
         let mut key = Key::new();
         let json = |value: serde_json::Value| value.to_string().into_bytes();
@@ -79,9 +90,10 @@ impl Preparer<'_> {
         key.add("the account", self.plan.account.as_deref().unwrap_or_default().as_bytes());
         key.add("the container's options", format!("{:?} {:?}", setup.container, setup.mounts).as_bytes());
         key.add("the place of the repository", self.plan.workspace.as_os_str().as_encoded_bytes());
-        key.add("the network", format!("{:?}", self.plan.network).as_bytes());
+        key.add("the network", format!("{network:?}").as_bytes());
         key.add("the steps", &json(serde_json::to_value(self.once()).unwrap_or_default()));
-        let variables = serde_json::json!([setup.env, setup.remote_env, setup.user_env_probe, self.env.names()]);
+        let names = [self.env.names(), setup.secret_env.names()];
+        let variables = serde_json::json!([setup.env, setup.remote_env, setup.user_env_probe, names]);
         key.add("the variables", &json(variables));
         if !setup.services.is_empty() {
             key.add("the services", &json(serde_json::to_value(&setup.services).unwrap_or_default()));
@@ -95,7 +107,9 @@ impl Preparer<'_> {
     /// The one that is there, if it is still good; else why it is not.
     pub fn find(&self, key: &Key) -> Result<Prepared, Option<String>> {
         let cache = Cache::new(self.cache);
-        let Some(found) = cache.newest(&key.id()) else {
+        // Who runs without a network may use what was prepared with one.
+        let online = || self.key_with(Network::Full).ok().filter(|_| self.plan.network == Network::None);
+        let Some(found) = cache.newest(&key.id()).or_else(|| cache.newest(&online()?.id())) else {
             let before = cache.latest_of(self.files.root(), self.engine.record().kind);
             return Err(before.map(|before| key.changed_since(&before.record.key).join(", ")));
         };
@@ -165,20 +179,26 @@ impl Preparer<'_> {
             Ok(home) => {
                 home.iter().for_each(|home| env.set("HOME", home));
                 let maker = self.maker(&plan, &env, [&logs, &kept_logs]);
-                let made = self.carry_out(&maker, &mut room, &packages).and_then(|variables| {
+                let made = self.carry_out(&maker, &mut room, &packages).and_then(|made| {
                     self.commit(&room, tag.as_deref())?;
-                    Ok(variables)
+                    Ok(made)
                 });
                 let kept = made.as_ref().err().is_some_and(|error| self.keep_half(making, &room, error));
                 let made = made.map_err(|error| Unmade { error, kept });
-                made.map(|variables| variables.into_iter().chain(home.map(|home| ("HOME".to_owned(), home))).collect())
+                made.map(|(mut variables, path)| {
+                    variables.extend(home.map(|home| ("HOME".to_owned(), home)));
+                    (variables, path)
+                })
             }
             Err(error) => Err(error.into()),
         };
         room.close();
         let mut record = cache::record(key, self.files.root(), self.engine.record().kind, tag);
-        record.env = made?;
+        let (variables, path) = made?;
+        record.env = variables;
         self.keep(&making.dir, &mut record)?;
+        record.path = path::of_venv(&making.dir.join("layer"), &self.once(), &plan.workspace).into_iter().collect();
+        record.path.extend(path);
         record.took = millis_since(started);
         let prepared = making.finish(record)?;
         self.tell(&prepared);
@@ -198,6 +218,7 @@ impl Preparer<'_> {
             env,
             mount: &plan.workspace,
             folder: &plan.workdir,
+            secrets: self.secrets,
             logs,
             kept_logs,
         }
@@ -253,7 +274,7 @@ impl Preparer<'_> {
                 None => env.remove(&name),
             }
         }
-        self.env.iter().for_each(|(name, value)| env.set(name, value));
+        self.setup().secret_env.iter().chain(self.env.iter()).for_each(|(name, value)| env.set(name, value));
         env.set("CI", "1");
         if self.plan.setup_user.is_some() {
             env.trust_git(&plan.workspace);
@@ -267,12 +288,7 @@ impl Preparer<'_> {
     }
 
     /// Steps, and what they made for the caller.
-    fn carry_out(
-        &self,
-        maker: &Maker<'_>,
-        room: &mut Room<'_>,
-        packages: &Packages,
-    ) -> Result<BTreeMap<String, String>> {
+    fn carry_out(&self, maker: &Maker<'_>, room: &mut Room<'_>, packages: &Packages) -> Result<Variables> {
         let made = self.run_steps(maker, room, packages);
         if self.plan.setup_user.is_none() || made.as_ref().is_err_and(|e| e.kind() == Kind::Interrupted) {
             return made;
@@ -282,12 +298,7 @@ impl Preparer<'_> {
     }
 
     /// Steps, then what the user's shell says.
-    fn run_steps(
-        &self,
-        maker: &Maker<'_>,
-        room: &mut Room<'_>,
-        packages: &Packages,
-    ) -> Result<BTreeMap<String, String>> {
+    fn run_steps(&self, maker: &Maker<'_>, room: &mut Room<'_>, packages: &Packages) -> Result<Variables> {
         packages.restore(maker, room)?;
         let steps = self.once();
         let mut answers = true;
@@ -308,14 +319,20 @@ impl Preparer<'_> {
                 Some(found) => {
                     // What was only for the setup must not come back with the command.
                     let own: Vec<String> = self.env.names();
-                    variables = found.into_iter().filter(|(name, _)| !own.contains(name)).collect();
+                    let taken =
+                        |name: &String, value: &str| !own.contains(name) && !self.secrets.is_in(value.as_bytes());
+                    variables = found.into_iter().filter(|(name, value)| taken(name, value)).collect();
                     variables.retain(|name, _| maker.env.get(name).is_none() || name == "PATH");
                 }
                 None => self.ui.warn("the user's shell did not tell its variables in time; they are left out"),
             }
         }
+        let programs = path::ask(maker, room)?;
+        if let Some(own) = programs.path.filter(|_| self.image.is_some()) {
+            variables.entry("PATH".to_owned()).or_insert(own);
+        }
         packages.save(maker, room)?;
-        Ok(variables)
+        Ok((variables, programs.of_home))
     }
 
     fn commit(&self, room: &Room<'_>, tag: Option<&str>) -> Result<()> {

@@ -13,6 +13,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitOptions, kill_process, waitpid};
 use rustix::thread::UnshareFlags;
 
+use super::redact::{self, Redactor};
 use crate::engine::{Engine, ExecSpec, Kind as EngineKind, Sandbox, guest, plain_exit_code};
 use crate::error::{Error, Kind, Result, reason};
 use crate::plan::Plan;
@@ -54,6 +55,8 @@ pub struct Job<'a> {
     pub workdir: &'a Path,
     /// Where its output goes.
     pub log: PathBuf,
+    /// What is not shown of its output.
+    pub secrets: &'a Redactor,
     /// Ended after this long.
     pub limit: Option<Duration>,
 }
@@ -67,6 +70,8 @@ pub struct Ended {
     pub tail: Vec<u8>,
     /// How long it took.
     pub took: Duration,
+    /// Whether its time was up.
+    pub timed_out: bool,
 }
 
 /// Told what happens while jobs run.
@@ -82,10 +87,12 @@ pub trait Watcher {
 struct Running {
     child: Pid,
     output: Option<OwnedFd>,
+    seen: redact::Stream,
     log: File,
     tail: Vec<u8>,
     started: Instant,
     limit: Option<Duration>,
+    timed_out: bool,
     code: Option<u8>,
 }
 
@@ -183,8 +190,7 @@ impl<'a> Room<'a> {
             }
         }
         waited?;
-        let ended = |job: Running| Ended { code: job.code.unwrap_or(125), tail: job.tail, took: job.started.elapsed() };
-        Ok(running.into_iter().map(ended).collect())
+        Ok(running.iter().map(|job| job.ended(job.code.unwrap_or(125))).collect())
     }
 
     /// A process of ours that serves the command: engines inherit its streams.
@@ -212,10 +218,12 @@ impl<'a> Room<'a> {
                 Ok(Running {
                     child,
                     output: Some(reader),
+                    seen: job.secrets.stream(),
                     log,
                     tail: Vec::new(),
                     started,
                     limit: job.limit,
+                    timed_out: false,
                     code: None,
                 })
             }
@@ -309,20 +317,29 @@ pub fn left_in(dir: &Path) -> Option<Record> {
 }
 
 impl Running {
+    fn ended(&self, code: u8) -> Ended {
+        Ended { code, tail: self.tail.clone(), took: self.started.elapsed(), timed_out: self.timed_out }
+    }
+
     fn pump(&mut self, number: usize, watcher: &mut dyn Watcher) -> Result<()> {
         let Some(fd) = &self.output else { return Ok(()) };
         let mut buffer = [0u8; 64 << 10];
         match rustix::io::read(fd, &mut buffer) {
             Ok(0) | Err(_) => self.output = None,
             Ok(count) => {
-                let bytes = &buffer[..count];
-                self.log.write_all(bytes).map_err(|e| Error::new(format!("cannot write a log: {}", reason(&e))))?;
-                self.tail.extend_from_slice(bytes);
-                let extra = self.tail.len().saturating_sub(TAIL);
-                self.tail.drain(..extra);
-                watcher.output(number, bytes);
+                let bytes = self.seen.push(&buffer[..count]);
+                self.pass_on(&bytes, number, watcher)?;
             }
         }
+        Ok(())
+    }
+
+    fn pass_on(&mut self, bytes: &[u8], number: usize, watcher: &mut dyn Watcher) -> Result<()> {
+        self.log.write_all(bytes).map_err(|e| Error::new(format!("cannot write a log: {}", reason(&e))))?;
+        self.tail.extend_from_slice(bytes);
+        let extra = self.tail.len().saturating_sub(TAIL);
+        self.tail.drain(..extra);
+        watcher.output(number, bytes);
         Ok(())
     }
 
@@ -333,23 +350,23 @@ impl Running {
         }
         if self.limit.is_some_and(|limit| self.started.elapsed() > limit) {
             let _ = kill_process(self.child, rustix::process::Signal::KILL);
+            self.timed_out = true;
         }
         if let Ok(Some((_, status))) = waitpid(Some(self.child), WaitOptions::NOHANG) {
             // What it wrote last; a process that it left behind may hold the pipe open for ever.
+            let mut rest = Vec::new();
             if let Some(fd) = &self.output {
                 let _ = rustix::io::ioctl_fionbio(fd, true);
-                let mut rest = Vec::new();
                 let pipe = File::from(fd.try_clone().map_err(|e| Error::new(reason(&e)))?);
                 // No more than a pipe holds: that process may write for ever, too.
                 let _ = pipe.take(PIPE).read_to_end(&mut rest);
-                self.log.write_all(&rest).map_err(|e| Error::new(format!("cannot write a log: {}", reason(&e))))?;
-                self.tail.extend_from_slice(&rest);
-                watcher.output(number, &rest);
                 self.output = None;
             }
+            let mut rest = self.seen.push(&rest);
+            rest.extend(self.seen.finish());
+            self.pass_on(&rest, number, watcher)?;
             self.code = Some(plain_exit_code(status));
-            let ended = Ended { code: plain_exit_code(status), tail: self.tail.clone(), took: self.started.elapsed() };
-            watcher.ended(number, &ended);
+            watcher.ended(number, &self.ended(plain_exit_code(status)));
         }
         Ok(())
     }

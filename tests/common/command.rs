@@ -8,6 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -20,6 +21,7 @@ pub struct Cowbox {
     pub(super) command: Command,
     stdin: Option<Vec<u8>>,
     root: PathBuf,
+    patience: Duration,
 }
 
 impl Cowbox {
@@ -33,7 +35,7 @@ impl Cowbox {
             Command::new(program)
         };
         command.env_clear();
-        Self { command, stdin: None, root: root.to_path_buf() }
+        Self { command, stdin: None, root: root.to_path_buf(), patience: PATIENCE }
     }
 
     /// One more argument, of any bytes.
@@ -72,6 +74,12 @@ impl Cowbox {
         self
     }
 
+    /// May take longer than anything else: for what is fetched and built.
+    pub fn patiently(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// Puts a shell in front: `script` has the call as `"$@"`, for redirections that a test cannot make itself.
     pub fn through(mut self, script: &str) -> Self {
         let mut shell = Command::new("sh");
@@ -97,7 +105,9 @@ impl Cowbox {
         let line = line(&self.command);
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = self.command.spawn().unwrap_or_else(|e| panic!("{line}: {e}"));
-        Running::new(child, line, self.root)
+        let mut running = Running::new(child, line, self.root);
+        running.patience = self.patience;
+        running
     }
 
     /// Starts it as the leader of a session of its own on a terminal of `rows` × `columns`.
@@ -137,6 +147,7 @@ pub struct Running {
     stderr: (Buffer, Option<JoinHandle<()>>),
     feeder: Option<JoinHandle<()>>,
     listening: Arc<AtomicBool>,
+    patience: Duration,
     ended: bool,
 }
 
@@ -145,7 +156,7 @@ impl Running {
         let listening = Arc::new(AtomicBool::new(true));
         let stdout = collect(child.stdout.take().unwrap(), listening.clone());
         let stderr = collect(child.stderr.take().unwrap(), Arc::new(AtomicBool::new(true)));
-        Self { child, line, root, stdout, stderr, feeder: None, listening, ended: false }
+        Self { child, line, root, stdout, stderr, feeder: None, listening, patience: PATIENCE, ended: false }
     }
 
     /// Its process.
@@ -208,7 +219,7 @@ impl Running {
     /// Waits for its end.
     #[track_caller]
     pub fn wait(mut self) -> Output {
-        let status = within(PATIENCE, || self.child.try_wait().unwrap());
+        let status = within(self.patience, || self.child.try_wait().unwrap());
         let Some(status) = status else {
             let (out, err) = (self.stdout_so_far(), self.stderr_so_far());
             panic!("{}\ndoes not end\n--- stdout\n{out}\n--- stderr\n{err}", self.line);

@@ -18,6 +18,7 @@ mod devcontainer;
 mod diff;
 mod discard;
 mod doctor;
+mod ecosystems;
 mod edge_cases;
 mod engines;
 mod environment;

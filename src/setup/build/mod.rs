@@ -7,7 +7,6 @@ mod ignore;
 mod runner;
 mod stop;
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Write;
@@ -53,9 +52,8 @@ pub struct Builder<'a> {
 impl Builder<'_> {
     /// Builds what is missing of a chain, and gives the name of the last image.
     pub fn chain(&self, recipe: &Recipe, progress: &mut dyn Progress) -> Result<String> {
-        let here = self.tags()?;
         // What lies below an image that is here is part of it.
-        let first = recipe.steps.iter().rposition(|step| here.contains(&step.tag)).map_or(0, |last| last + 1);
+        let first = recipe.steps.iter().rposition(|step| self.is_here(&step.tag)).map_or(0, |last| last + 1);
         let missing = &recipe.steps[first..];
         for (number, step) in missing.iter().enumerate() {
             progress.begin(&step.title, number + 1, missing.len());
@@ -146,11 +144,9 @@ impl Builder<'_> {
         self.run(command, "the image with its features", progress)
     }
 
-    /// Our images that are here: one call, whatever the length of the chain.
-    fn tags(&self) -> Result<BTreeSet<String>> {
-        let format = "{{.Repository}}:{{.Tag}}";
-        let text = self.client.capture(&["images", "--filter", "reference=localhost/cowbox/*", "--format", format])?;
-        Ok(text.lines().map(|line| line.trim().to_owned()).collect())
+    /// One by one: podman fails to list them while somebody else removes an image.
+    fn is_here(&self, tag: &str) -> bool {
+        self.client.attempt(&["image", "inspect", "--format", "{{.Id}}", tag])
     }
 
     fn command(&self, tag: &str, file: &Path) -> Command {

@@ -27,6 +27,7 @@ mod snippet;
 mod substitute;
 #[cfg(test)]
 mod tests;
+mod withhold;
 mod workspace;
 
 pub use config::{Build, Compose, Config};

@@ -15,9 +15,11 @@ use super::label::Part;
 use super::layers::Layers;
 use super::ledger::{CONFIG, Host, Ledger};
 use super::substitute::Values;
+use super::withhold::withhold;
 use super::{image, inputs, mounts, paths, run_args, workspace};
 use crate::error::{Error, Result, show};
 use crate::setup::plan::{EnvProbe, SetupPlan, Source, StepCommand, Workspace};
+use crate::setup::redact::Redactor;
 use crate::ui::sanitize;
 
 /// A plan, with what others need to complete it.
@@ -100,6 +102,8 @@ fn decide(config: &Config, parts: &[Part], host: &Host<'_>) -> Result<Planned> {
         plan,
     };
     explain_withheld(&values, &mut ledger);
+    let secrets = Redactor::of(values.secrets.values().map(String::as_bytes));
+    withhold(&mut planned, &secrets, &mut ledger);
     ledger.close(&mut planned.plan);
     Ok(planned)
 }

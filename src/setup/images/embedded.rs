@@ -59,4 +59,16 @@ mod tests {
             assert!(image.install.ends_with("\ntidy\n"), "{name}");
         }
     }
+
+    #[test]
+    fn every_script_is_understood_by_a_plain_shell() {
+        let scripts = RUNTIMES.iter().chain([&BASE]).map(|image| (image.name, image.install));
+        for (name, text) in scripts.chain([("lib.sh", LIBRARY)]) {
+            let dir = tempfile::tempdir().unwrap();
+            let file = dir.path().join(name);
+            std::fs::write(&file, text).unwrap();
+            let checked = std::process::Command::new("sh").arg("-n").arg(&file).output().unwrap();
+            assert!(checked.status.success(), "{name}: {}", String::from_utf8_lossy(&checked.stderr));
+        }
+    }
 }

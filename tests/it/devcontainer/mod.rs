@@ -9,6 +9,7 @@ mod images;
 mod native;
 mod options;
 mod places;
+mod secrets;
 mod services;
 mod trust;
 mod users;

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, SystemTime};
 
 use super::{STAMP, has_run, prepare, with_script};
-use crate::common::{Engine, Sandbox, has_image, on, on_every_engine, snapshot};
+use crate::common::{Engine, Sandbox, has_image, on, on_containers, on_every_engine, snapshot};
 
 on_every_engine!(
     preparing_ahead_makes_the_first_start_quick,
@@ -13,6 +13,7 @@ on_every_engine!(
     what_a_session_stands_on_stays,
     a_lost_image_or_layer_is_made_again,
 );
+on_containers!(downloads_that_nobody_uses_go);
 on!(native: a_dry_run_explains_and_does_nothing, the_document_has_every_field, nothing_to_prepare_is_said);
 
 fn preparing_ahead_makes_the_first_start_quick(engine: Engine) {
@@ -62,6 +63,31 @@ fn unused_environments_go_with_their_images(engine: Engine) {
     assert!(record["image"].as_str().is_none_or(|image| !has_image(engine, image)));
     assert_eq!(record["image"].is_null(), engine == Engine::Native);
     assert!(has_run(&sandbox.sh("true").ok()));
+}
+
+/// They are no part of an environment: the next one is made with them.
+fn downloads_that_nobody_uses_go(engine: Engine) {
+    let sandbox = with_script(engine, "cat \"$PIP_CACHE_DIR/wheel\" > seen || echo wheel > \"$PIP_CACHE_DIR/wheel\"\n");
+    sandbox.write("requirements.txt", "");
+    prepare(&sandbox, &[]).output().done();
+    let dir = sandbox.cache().join("packages");
+    let kept = || fs::read_dir(&dir).unwrap().map(|e| e.unwrap().path()).find(|path| path.is_dir());
+    let age = |days: u64| {
+        let lock = fs::File::options().write(true).open(kept().unwrap().with_extension("lock")).unwrap();
+        lock.set_modified(SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60)).unwrap();
+    };
+    age(29);
+    sandbox.cowbox(&["gc"]).output().done();
+    prepare(&sandbox, &["--rebuild"]).output().done();
+    sandbox.sh("cat seen").ok().prints("wheel\n").done();
+    // A use makes them new again.
+    sandbox.cowbox(&["gc"]).output().done();
+    age(31);
+    let said = sandbox.cowbox(&["gc", "--dry-run"]).output().ok().stdout();
+    assert!(said.contains("  downloads  ") && kept().is_some(), "{said}");
+    let said = sandbox.cowbox(&["gc", "--json"]).output().ok().json();
+    assert_eq!(said["removed"][0]["why"], "downloads");
+    assert_eq!(kept(), None);
 }
 
 fn what_a_session_stands_on_stays(engine: Engine) {

@@ -11,6 +11,9 @@ mod phases;
 mod steps;
 mod users;
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use crate::common::{Engine, Output, Sandbox};
 
 /// Leaves something that no two runs of it have in common.
@@ -30,6 +33,22 @@ fn prepare(sandbox: &Sandbox, options: &[&str]) -> crate::common::Cowbox {
         cowbox = cowbox.args(&["--image", "localhost/cowbox-test/tiny:latest"]);
     }
     cowbox.args(options)
+}
+
+/// Every file below a directory that can be read, as far as it holds the text.
+pub fn holders(dir: &Path, text: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let meta = path.symlink_metadata().unwrap();
+        if meta.is_dir() {
+            found.extend(holders(&path, text));
+        } else if meta.is_file() {
+            let bytes = fs::read(&path).unwrap_or_default();
+            found.extend(bytes.windows(text.len()).any(|w| w == text.as_bytes()).then_some(path));
+        }
+    }
+    found
 }
 
 /// Whether steps were run.

@@ -1,13 +1,14 @@
 //! What setup and command have in common, and what is there for one of them alone: network, secrets, what was installed.
 
 use std::fs;
-use std::path::Path;
 
-use super::{STAMP, has_run, with_script};
+use super::{STAMP, has_run, holders, with_script};
 use crate::common::{Engine, engine_call, on_every_engine};
 
 on_every_engine!(
     what_was_installed_outside_of_the_repo_is_there,
+    programs_that_were_installed_are_found_by_name,
+    an_environment_prepared_with_a_network_serves_without_one,
     a_secret_of_the_setup_is_gone_afterwards,
     without_a_network_the_setup_has_none,
     a_resumed_session_has_the_same_layers,
@@ -29,20 +30,42 @@ fn what_was_installed_outside_of_the_repo_is_there(engine: Engine) {
     sandbox.shell(&["--setup", "none"], &format!("! test -e {dir}/tool")).output().done();
 }
 
-/// Every file below a directory that can be read, as far as it holds the text.
-fn holders(dir: &Path, text: &str) -> Vec<std::path::PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let meta = path.symlink_metadata().unwrap();
-        if meta.is_dir() {
-            found.extend(holders(&path, text));
-        } else if meta.is_file() {
-            let bytes = fs::read(&path).unwrap_or_default();
-            found.extend(bytes.windows(text.len()).any(|w| w == text.as_bytes()).then_some(path));
-        }
+/// In the repo's own environment of Python and in the home, as if it were activated.
+fn programs_that_were_installed_are_found_by_name(engine: Engine) {
+    let script = "for d in .venv ~/.local ~/.cargo; do mkdir -p $d/bin; done
+        printf '#!/bin/sh\\necho venv\\n' > .venv/bin/tool
+        printf '#!/bin/sh\\necho home\\n' > ~/.local/bin/tool
+        cp ~/.local/bin/tool ~/.local/bin/one; cp ~/.local/bin/tool ~/.cargo/bin/two
+        chmod +x .venv/bin/* ~/.local/bin/* ~/.cargo/bin/*\n";
+    let sandbox = with_script(engine, script);
+    let path = "tool && one && two && ls / >/dev/null";
+    for _ in 0..2 {
+        sandbox.shell(&["--name", "it"], path).output().ok().prints("venv\nhome\nhome\n").done();
+        sandbox.cowbox(&["run", "--resume", "it", "--", "tool"]).output().ok().prints("venv\n").done();
+        sandbox.cowbox(&["discard", "-y", "it"]).output().done();
     }
-    found
+    let mut running = sandbox.shell(&["--name", "live"], "echo ready; read line").spawn();
+    running.expect("ready");
+    sandbox.cowbox(&["exec", "live", "--", "tool"]).output().ok().prints("venv\n").done();
+    running.write("go on\n");
+    running.wait().done();
+    // What was asked for by name stays as it is.
+    let own = "PATH=/usr/bin:/bin";
+    let output = sandbox.shell(&["--env", own], "echo PATH=$PATH; ! command -v tool").output();
+    output.ok().prints(format!("{own}\n")).done();
+}
+
+/// The other way round it is prepared again: without a network a setup may have left things out.
+fn an_environment_prepared_with_a_network_serves_without_one(engine: Engine) {
+    let sandbox = with_script(engine, STAMP);
+    let online = sandbox.sh("cat stamp").ok().stdout();
+    let offline = ["--network", "none"];
+    let output = sandbox.shell(&offline, "cat stamp").output().ok().prints(&online);
+    assert!(!has_run(&output));
+    sandbox.change_repo(|repo| fs::write(repo.join("setup.sh"), format!("{STAMP}true\n")).unwrap());
+    let first = sandbox.shell(&offline, "cat stamp").output().ok();
+    assert!(has_run(&first) && first.stdout() != online);
+    sandbox.sh("true").ok().says("preparing again: the network changed").done();
 }
 
 fn a_secret_of_the_setup_is_gone_afterwards(engine: Engine) {

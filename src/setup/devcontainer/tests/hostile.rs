@@ -120,11 +120,42 @@ fn a_secret_that_the_user_passes_is_used_and_never_shown() {
         "initializeCommand": { "a": ["${localEnv:TOKEN}"] }
     });
     let plan = case.plan(&config);
-    assert_eq!(plan.remote_env["A"].as_deref(), Some("t0ken"));
+    assert!(plan.secret_env.get("A").is_some_and(|value| value == "t0ken"));
     assert_eq!(plan.remote_env["B"].as_deref(), Some(""));
     assert_eq!(plan.secrets["TOKEN"], "for the registry");
     let talk = format!("{:?}{:?}{:?}", plan.refused, plan.ignored, plan.notices);
     assert!(!talk.contains("t0ken") && !talk.contains("0ther") && talk.contains("`OTHER`"), "{talk}");
+}
+
+#[test]
+fn a_secret_is_in_nothing_that_lasts() {
+    let mut case = case();
+    case.passed = BTreeMap::from([("TOKEN".into(), "t0ken".into())]);
+    let secret = "x${localEnv:TOKEN}";
+    let planned = case.planned(
+        &json!({
+            "secrets": { "TOKEN": {} },
+            "containerEnv": { "A": secret, "B": "b" },
+            "remoteEnv": { "C": secret, "D": null },
+            "runArgs": ["--hostname", secret, "--env", format!("E={secret}")],
+            "features": { "./f": { "key": secret, "other": true } },
+            "postCreateCommand": secret,
+            "postStartCommand": ["echo", secret],
+            "postAttachCommand": { "one": secret, "two": "true" },
+        }),
+        &[],
+    );
+    let plan = &planned.plan;
+    assert_eq!(plan.secret_env.names(), ["A", "C", "E"]);
+    assert_eq!((plan.env.len(), plan.remote_env.len()), (1, 1));
+    let commands: Vec<_> = plan.steps.iter().map(|step| step.command.clone()).collect();
+    assert_eq!(commands, [StepCommand::Shell("xt0ken".into()), StepCommand::Shell("true".into())]);
+    assert_eq!(planned.features[0].1, json!({ "other": true }));
+    assert!(!format!("{:?} {:?}", plan.container, plan.secret_env).contains("t0ken"));
+    let said = plan.notices.last().unwrap();
+    for key in ["`runArgs`", "`features../f.key`", "`postStartCommand`", "`postAttachCommand`"] {
+        assert!(said.contains(key), "{said}");
+    }
 }
 
 #[test]
