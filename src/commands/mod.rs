@@ -17,6 +17,7 @@ mod initialize;
 mod launch;
 mod look;
 mod ls;
+mod place;
 mod planning;
 mod prepare;
 mod remember;

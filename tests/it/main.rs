@@ -28,6 +28,7 @@ mod host;
 mod host_files;
 mod host_kernel;
 mod housekeeping;
+mod html;
 mod inside;
 mod landing;
 mod limits;
@@ -59,6 +60,7 @@ mod terminal;
 mod timeout;
 mod undo;
 mod undo_kept;
+mod views;
 
 use std::path::Path;
 
