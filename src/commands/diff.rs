@@ -38,7 +38,8 @@ pub fn diff(args: DiffArgs, ui: &Ui) -> Result<u8> {
     let look = if args.setup { context.look_at_setup(&session)? } else { context.look_closely(&session)? };
     let chosen = filter.choose(look.set());
     let contents = Reachable::new(&context, &session, &look)?;
-    let view = View { context: &context, session: &session, look: &look, contents };
+    let whole = args.paths.is_empty() && !args.setup;
+    let view = View { context: &context, session: &session, look: &look, contents, whole };
     if args.json {
         view.json(&chosen)?;
     } else {
@@ -88,6 +89,8 @@ struct View<'a> {
     session: &'a Session,
     look: &'a Look,
     contents: Reachable<'a>,
+    /// All changes of the session are looked at.
+    whole: bool,
 }
 
 impl View<'_> {
@@ -167,6 +170,9 @@ impl View<'_> {
         let rows = changes.iter().map(|change| Ok((*change, self.details(change)?)));
         let rows: Vec<_> =
             rows.collect::<Result<_, Unreadable>>().map_err(|e| self.context.unreadable(self.session, &e))?;
+        if self.whole && self.session.record.state == State::Stopped {
+            self.context.tally_of(self.session, self.look, &rows);
+        }
         Ok(rows)
     }
 

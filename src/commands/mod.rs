@@ -25,6 +25,7 @@ mod report;
 mod run;
 mod show;
 mod stop;
+mod tally;
 mod trust;
 mod undo;
 

@@ -32,6 +32,7 @@ mod html;
 mod inside;
 mod landing;
 mod limits;
+mod listing;
 mod merges;
 mod mounts;
 mod network;
