@@ -9,6 +9,9 @@ use super::colour::{Painter, Sign};
 use super::lines::LineDiff;
 use super::words;
 
+/// For each line of a side its parts that differ.
+pub type Marks = Vec<Vec<Range<usize>>>;
+
 /// Pairs of lines that are compared word by word in one place; a reader looks at no more.
 const MOST_PAIRS: usize = 200;
 
@@ -36,7 +39,7 @@ pub fn place(hunk: &[DiffOp]) -> String {
 
 /// Parts of lines that differ from their other version: of the old lines, and of the new ones. Lines beyond the
 /// lists have none.
-pub fn marks(diff: &LineDiff<'_>, op: &DiffOp) -> (Vec<Vec<Range<usize>>>, Vec<Vec<Range<usize>>>) {
+pub fn marks(diff: &LineDiff<'_>, op: &DiffOp) -> (Marks, Marks) {
     let pairs = op.old_range().zip(op.new_range()).take(MOST_PAIRS);
     pairs.map(|(old, new)| words::marks(diff.old_line(old), diff.new_line(new))).unzip()
 }
