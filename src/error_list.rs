@@ -74,8 +74,8 @@ fn document(src: &Path) -> String {
          [troubleshooting.md](troubleshooting.md) says more about the common ones.\n\n\
          ## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 0 | Done. |\n",
     );
-    for (kind, meaning) in KINDS {
-        let _ = writeln!(out, "| {} | {meaning} |", kind.exit_code());
+    for kind in KINDS {
+        let _ = writeln!(out, "| {} | {} |", kind.exit_code(), meaning(kind));
     }
     out.push_str(
         "| 128+n | `run`, `exec`, `shell`: the command died of signal n. |\n\
@@ -86,10 +86,9 @@ fn document(src: &Path) -> String {
     for (area, errors) in by_area(src) {
         let _ = write!(out, "\n## {area}\n\n| error | exit | next step |\n| --- | --- | --- |\n");
         for error in errors {
-            let kind =
-                error.kind.as_deref().and_then(|name| KINDS.iter().find(|(kind, _)| format!("{kind:?}") == name));
+            let kind = error.kind.as_deref().and_then(|name| KINDS.iter().find(|kind| format!("{kind:?}") == name));
             let code = match (kind, &error.kind) {
-                (Some((kind, _)), _) => kind.exit_code().to_string(),
+                (Some(kind), _) => kind.exit_code().to_string(),
                 (None, Some(_)) => "…".to_owned(),
                 (None, None) => "1".to_owned(),
             };
@@ -100,18 +99,33 @@ fn document(src: &Path) -> String {
     out
 }
 
-/// What each exit code says.
-const KINDS: [(Kind, &str); 9] = [
-    (Kind::Failed, "It failed. `diff --exit-code`: there are changes. `doctor`: no engine works."),
-    (Kind::Usage, "The command line is wrong (125 for `run`, `exec`, `shell`)."),
-    (Kind::Conflict, "Refused: the host changed the same paths. Nothing was applied."),
-    (Kind::Consent, "Refused, or left out: it needs your consent."),
-    (Kind::Timeout, "`run --timeout` ran out; everything inside was ended."),
-    (Kind::NotStarted, "cowbox or the engine failed before the command started."),
-    (Kind::NotExecutable, "The command exists and cannot be executed."),
-    (Kind::NotFound, "The command was not found."),
-    (Kind::Interrupted, "A question was interrupted. Nothing was done."),
+/// Every kind.
+const KINDS: [Kind; 9] = [
+    Kind::Failed,
+    Kind::Usage,
+    Kind::Conflict,
+    Kind::Consent,
+    Kind::Timeout,
+    Kind::NotStarted,
+    Kind::NotExecutable,
+    Kind::NotFound,
+    Kind::Interrupted,
 ];
+
+/// What its exit code says. A new kind is missing here first, and belongs into [`KINDS`] too.
+fn meaning(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Failed => "It failed. `diff --exit-code`: there are changes. `doctor`: no engine works.",
+        Kind::Usage => "The command line is wrong (125 for `run`, `exec`, `shell`).",
+        Kind::Conflict => "Refused: the host changed the same paths. Nothing was applied.",
+        Kind::Consent => "Refused, or left out: it needs your consent.",
+        Kind::Timeout => "`run --timeout` ran out; everything inside was ended.",
+        Kind::NotStarted => "cowbox or the engine failed before the command started.",
+        Kind::NotExecutable => "The command exists and cannot be executed.",
+        Kind::NotFound => "The command was not found.",
+        Kind::Interrupted => "A question was interrupted. Nothing was done.",
+    }
+}
 
 /// Errors by the folder or file below `src` that makes them; those with nothing but filled-in words tell nothing.
 fn by_area(src: &Path) -> BTreeMap<String, Vec<Found>> {
