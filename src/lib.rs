@@ -20,6 +20,8 @@ pub mod commands;
 pub mod diff;
 pub mod engine;
 pub mod error;
+#[cfg(test)]
+mod error_list;
 pub mod git;
 pub mod jsonc;
 pub mod layer;

@@ -34,7 +34,10 @@ impl Filter {
     /// the repo's `root`.
     pub fn in_repo(arguments: &[PathBuf], root: Option<&Path>, subdir: &Path) -> Result<Self> {
         let arguments = arguments.iter().map(|argument| {
-            let outside = || Error::of(Kind::Usage, format!("{} is outside of the repository", show(argument)));
+            let outside = || {
+                Error::of(Kind::Usage, format!("{} is outside of the repository", show(argument)))
+                    .hint("paths are relative to where you are; `-C DIR` starts elsewhere")
+            };
             if argument.as_os_str().is_empty() {
                 return Err(Error::of(Kind::Usage, "an empty path names nothing").hint("`.` is the whole directory"));
             }

@@ -201,6 +201,8 @@ impl TrustArgs {
   cowbox diff                      a patch; on a terminal with colours and a pager
   cowbox diff --stat               one line a file
   cowbox diff -- src '*.toml'      only these paths
+  cowbox diff --side-by-side       old and new in two columns
+  cowbox diff --html review.html   a page for a browser or a pull request
   cowbox diff | git apply          land it by hand
   cowbox diff api-7k3q --json      everything, for scripts
   cowbox diff -z                   names of any bytes, ended by NUL
@@ -224,6 +226,12 @@ pub struct DiffArgs {
     /// As --name-status, each field ended with NUL instead of a new line, and names not quoted
     #[arg(short = 'z', conflicts_with = "json")]
     pub null: bool,
+    /// One page for a browser that needs nothing else, written to FILE; `-` for stdout
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["stat", "name_status", "json", "null"])]
+    pub html: Option<PathBuf>,
+    /// Old and new beside each other, on a terminal of at least 120 columns
+    #[arg(long, visible_alias = "sbs", conflicts_with_all = ["stat", "name_status", "json", "null", "html"])]
+    pub side_by_side: bool,
     /// What preparing the environment changed in the repository, instead of what the session did
     #[arg(long)]
     pub setup: bool,

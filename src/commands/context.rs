@@ -32,7 +32,11 @@ impl<'a> Context<'a> {
     /// The repo that the user stands in; `-C` has been followed by now.
     pub fn repo(&self) -> Result<Repo> {
         let here = std::env::current_dir();
-        Repo::find(&here.map_err(|e| Error::new(format!("cannot tell where we are: {}", reason(&e))))?)
+        let lost = |e| {
+            Error::new(format!("cannot tell where we are: {}", reason(&e)))
+                .hint("the directory may be gone: `cd` to one that exists, or use `-C DIR`")
+        };
+        Repo::find(&here.map_err(lost)?)
     }
 
     /// The session that was asked for, in its true state; what was cut off in its repo is said.

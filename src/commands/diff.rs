@@ -6,17 +6,19 @@ use std::path::{Path, PathBuf};
 use super::contents::Reachable;
 use super::context::Context;
 use super::look::Look;
+use super::place::Place;
 use crate::changes::details::{self, Details};
 use crate::changes::filter::Filter;
 use crate::changes::read::Unreadable;
 use crate::changes::{Change, Class, digest};
 use crate::cli::DiffArgs;
 use crate::diff::stat::{self, LeftOut};
-use crate::diff::{Failed, json, name_status, patch};
-use crate::error::{Error, Kind, Result, reason};
+use crate::diff::{Failed, html, json, name_status, patch, side_by_side};
+use crate::error::{Error, Kind, Result, reason, show};
 use crate::git::{self, commits::Commits};
 use crate::review::pager;
 use crate::session::{Session, State, state::Action};
+use crate::settings;
 use crate::ui::Ui;
 
 /// Runs the verb.
@@ -36,7 +38,8 @@ pub fn diff(args: DiffArgs, ui: &Ui) -> Result<u8> {
     let look = if args.setup { context.look_at_setup(&session)? } else { context.look_closely(&session)? };
     let chosen = filter.choose(look.set());
     let contents = Reachable::new(&context, &session, &look)?;
-    let view = View { context: &context, session: &session, look: &look, contents };
+    let whole = args.paths.is_empty() && !args.setup;
+    let view = View { context: &context, session: &session, look: &look, contents, whole };
     if args.json {
         view.json(&chosen)?;
     } else {
@@ -48,17 +51,21 @@ pub fn diff(args: DiffArgs, ui: &Ui) -> Result<u8> {
             left_out.ignored = visible.iter().filter(|change| change.class == Class::Ignored).count();
             visible.retain(|change| change.class != Class::Ignored);
         }
-        if args.stat {
+        if let Some(file) = &args.html {
+            view.html(&visible, left_out, file, args.setup)?;
+        } else if args.stat {
             view.stat(&visible, left_out)?;
         } else if names {
             view.names(&visible, args.null)?;
-        } else {
+        } else if args.side_by_side {
+            view.side_by_side(&visible)?;
+        } else if !view.viewer(&visible)? {
             view.patch(&visible)?;
         }
-        if !args.stat {
+        if !args.stat && args.html.is_none() {
             view.say_left_out(left_out);
         }
-        if !args.setup {
+        if !args.setup && args.html.is_none() {
             view.say_commits();
             view.say_whole();
         }
@@ -82,6 +89,8 @@ struct View<'a> {
     session: &'a Session,
     look: &'a Look,
     contents: Reachable<'a>,
+    /// All changes of the session are looked at.
+    whole: bool,
 }
 
 impl View<'_> {
@@ -131,11 +140,40 @@ impl View<'_> {
     }
 
     fn stat(&self, changes: &[&Change], left_out: LeftOut) -> Result<()> {
-        let rows = changes.iter().map(|change| Ok((*change, self.details(change)?)));
-        let rows: Vec<(&Change, Details)> =
-            rows.collect::<Result<_, Unreadable>>().map_err(|e| self.context.unreadable(self.session, &e))?;
+        let rows = self.all_details(changes)?;
         let (style, width) = (self.context.ui.style(), self.context.ui.width().unwrap_or(stat::WIDTH));
         self.show(|out| Ok(stat::write(&rows, left_out, width, style, out)?)).map(|_| ())
+    }
+
+    fn html(&self, changes: &[&Change], left_out: LeftOut, file: &Path, setup: bool) -> Result<()> {
+        let unwritable = |e: std::io::Error| Error::io("write the page to", file, e);
+        let place = Place::open(file).map_err(unwritable)?;
+        let rows = self.all_details(changes)?;
+        let digest =
+            self.context.with_access(self.session, || digest::digest(self.look.set(), self.contents.sides()))?;
+        let head = html::Head::of(self.session, digest);
+        let commits = if setup { Some(Commits::default()) } else { self.commits() };
+        let beside = html::Beside { left_out, commits: commits.as_ref(), whole: &self.look.risks.whole };
+        let render = |out: &mut dyn Write| html::write(&head, &rows, beside, &self.contents, out);
+        if matches!(place, Place::Stdout) {
+            return self.done(pager::plain(render)).map(|_| ());
+        }
+        place.write(render).map_err(|failed| match failed {
+            Failed::Unreadable(e) => self.context.unreadable(self.session, &e),
+            Failed::Write(e) => unwritable(e),
+        })?;
+        self.context.ui.say(&format!("wrote {}; open it in a browser", show(file)));
+        Ok(())
+    }
+
+    fn all_details<'c>(&self, changes: &[&'c Change]) -> Result<Vec<(&'c Change, Details)>> {
+        let rows = changes.iter().map(|change| Ok((*change, self.details(change)?)));
+        let rows: Vec<_> =
+            rows.collect::<Result<_, Unreadable>>().map_err(|e| self.context.unreadable(self.session, &e))?;
+        if self.whole && self.session.record.state == State::Stopped {
+            self.context.tally_of(self.session, self.look, &rows);
+        }
+        Ok(rows)
     }
 
     fn names(&self, changes: &[&Change], null: bool) -> Result<()> {
@@ -144,6 +182,32 @@ impl View<'_> {
             return self.done(pager::plain(|out| Ok(name_status::nul(changes(), out)?))).map(|_| ());
         }
         self.show(|out| Ok(name_status::lines(changes(), out)?)).map(|_| ())
+    }
+
+    /// Shows them with the user's viewer; `false` if there is none to use.
+    fn viewer(&self, changes: &[&Change]) -> Result<bool> {
+        let ui = self.context.ui;
+        if !ui.may_page() || changes.is_empty() {
+            return Ok(false);
+        }
+        let Some(viewer) = settings::viewer(&self.context.places, ui)? else { return Ok(false) };
+        let repo = &self.session.record.repo.0;
+        let shown = viewer.show(changes, &self.contents, ui, repo, self.session.dir());
+        self.done(shown.map(Some)).map(|shown| shown.unwrap_or(false))
+    }
+
+    fn side_by_side(&self, changes: &[&Change]) -> Result<()> {
+        let ui = self.context.ui;
+        let width = ui.width().unwrap_or(side_by_side::WIDTH);
+        if width < side_by_side::NARROWEST {
+            let wanted = side_by_side::NARROWEST;
+            ui.say(&format!("two columns need {wanted}, this terminal has {width}: here is the patch instead"));
+            return self.patch(changes);
+        }
+        let color = ui.style().color;
+        let render =
+            |out: &mut dyn Write| side_by_side::write(changes.iter().copied(), &self.contents, width, color, out);
+        self.show(render).map(|_| ())
     }
 
     fn patch(&self, changes: &[&Change]) -> Result<()> {

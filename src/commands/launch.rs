@@ -107,8 +107,9 @@ impl Launch<'_> {
         match said.split_once(' ') {
             Some(("started", id)) => {
                 let id = SessionId::parse(id).ok_or_else(|| Error::new("the background said nonsense"))?;
-                let session =
-                    self.context.store.read(&id)?.ok_or_else(|| Error::new("the session has just been removed"))?;
+                let session = self.context.store.read(&id)?.ok_or_else(|| {
+                    Error::new("the session has just been removed").hint("`cowbox ls` lists those that are left")
+                })?;
                 let name = session.name();
                 self.context
                     .ui
@@ -129,7 +130,8 @@ impl Launch<'_> {
                     None => error,
                 })
             }
-            _ => Err(Error::new("the background process died before the command was started")),
+            _ => Err(Error::new("the background process died before the command was started")
+                .hint("run it without `--detach` to see why, or `cowbox doctor`")),
         }
     }
 

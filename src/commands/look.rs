@@ -122,6 +122,7 @@ impl Context<'_> {
         let layers = session.layers();
         let setup = layers.setup.clone().ok_or_else(|| {
             Error::new(format!("nothing was prepared for session {}, or it left the repository alone", session.name()))
+                .hint("`cowbox prepare --dry-run` explains what would be done")
         })?;
         let layers = Layers { session: vec![setup], setup: None, below: layers.below };
         let base = Base::nothing();
@@ -151,6 +152,7 @@ impl Context<'_> {
                 ));
             }
         }
+        self.tally_at_end(session, &look);
         Ok(look)
     }
 

@@ -18,6 +18,7 @@ mod initialize;
 mod launch;
 mod look;
 mod ls;
+mod place;
 mod planning;
 mod prepare;
 mod remember;
@@ -25,6 +26,7 @@ mod report;
 mod run;
 mod show;
 mod stop;
+mod tally;
 mod trust;
 mod undo;
 

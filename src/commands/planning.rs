@@ -115,7 +115,8 @@ fn mount(arg: &crate::cli::MountArg) -> Result<Mount> {
         return Err(Error::new(format!(
             "{} is not a directory, and only those can be mounted copy-on-write",
             show_path(&source)
-        )));
+        ))
+        .hint("mount it with `:ro`, or the directory that holds it"));
     }
     Ok(Mount { source, target: arg.target.clone(), access: arg.access })
 }
@@ -129,7 +130,8 @@ pub fn git_mount(repo: &Repo, workspace: &Path) -> Result<Option<GitMount>> {
         return Err(Error::new(format!(
             "the git directory {} has a mount inside, and an overlay cannot show it",
             show_path(&elsewhere.common)
-        )));
+        ))
+        .hint("unmount it, or work on a repository without it"));
     }
     let config = if moved { elsewhere.config_for(workspace) } else { None };
     Ok(Some(GitMount { source: elsewhere.common, target, config }))

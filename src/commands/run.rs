@@ -127,7 +127,8 @@ fn decide_on_exit(settings: &RunSettings, args: &RunArgs) -> Result<OnExit> {
         Some(OnExit::Ask) => Err(Error::new("`--on-exit ask` is not there yet")
             .hint("leave it out: the changes are kept, and `cowbox diff`, `apply` and `discard` decide over them")),
         Some(OnExit::Discard) if args.detach => {
-            Err(Error::new("`--on-exit discard` and `--detach` do not go together: there would be nothing to look at"))
+            Err(Error::new("`--on-exit discard` and `--detach` do not go together: there would be nothing to look at")
+                .hint("leave one of them out"))
         }
         Some(OnExit::Apply) if args.detach => {
             Err(Error::new("`--on-exit apply` and `--detach` do not go together: nobody would see what lands")

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::paths;
 use crate::policy::limits::{Limits, show_size};
 use crate::session::record::{now, rfc3339};
+use crate::session::tally::Tally;
 use crate::session::{Session, State};
 use crate::ui::{Ui, sanitize};
 
@@ -36,7 +37,17 @@ pub struct Summary {
     ended: Option<String>,
     container: Option<String>,
     dir: String,
+    changes: Option<Counts>,
+    size: Option<u64>,
     history: Vec<Event>,
+}
+
+/// What is known of the changes without counting.
+#[derive(Debug, Serialize)]
+struct Counts {
+    files: u64,
+    insertions: Option<u64>,
+    deletions: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -51,6 +62,8 @@ impl Summary {
         let record = &session.record;
         let policy = record.policy.clone();
         let run = record.incarnation.as_ref();
+        let tally = session.tally();
+        let counts = |t: Tally| Counts { files: t.files, insertions: t.insertions, deletions: t.deletions };
         Self {
             schema: 1,
             id: record.id.to_string(),
@@ -74,6 +87,8 @@ impl Summary {
             ended: run.and_then(|r| r.ended).map(rfc3339),
             container: run.and_then(|r| r.container.clone()),
             dir: paths::text(session.dir()),
+            changes: tally.map(counts),
+            size: tally.map(|tally| tally.bytes),
             history: record.history.iter().map(|h| Event { time: rfc3339(h.time), event: h.event.clone() }).collect(),
         }
     }
@@ -88,20 +103,19 @@ pub fn show(args: ShowArgs, ui: &Ui) -> Result<u8> {
         return Ok(0);
     }
     ui.data(text(&session).as_bytes())?;
+    ui.say(&next(session.record.state, session.name()));
     Ok(0)
 }
 
 fn text(session: &Session) -> String {
     let record = &session.record;
     let summary = Summary::of(session);
-    let command =
-        if record.command.is_empty() { "(shell)".to_owned() } else { sanitize::text(&record.command.join(" ")) };
     let mut rows: Vec<(&str, String)> = vec![
         ("session", format!("{} ({})", record.name, record.id)),
         ("state", record.state.to_string()),
         ("repo", sanitize::path(&record.repo.0)),
         ("engine", format!("{} {}", record.engine.kind, record.engine.version)),
-        ("command", command),
+        ("command", command(session)),
         ("created", format!("{} ago", age(record.created))),
     ];
     let mut optional = |name: &'static str, value: Option<String>| {
@@ -109,15 +123,39 @@ fn text(session: &Session) -> String {
             rows.push((name, value));
         }
     };
+    let tally = session.tally();
+    let ended = record.incarnation.as_ref().and_then(|run| run.ended);
+    optional("ended", ended.map(|ended| format!("{} ago", age(ended))));
+    optional("exit", summary.exit.map(|e| e.to_string()));
+    let changes = |t: Tally| t.lines().map_or_else(|| t.files(), |lines| format!("{}, {lines}", t.files()));
+    optional("changes", tally.map(changes));
+    optional("size", tally.map(|tally| show_size(tally.bytes)));
     optional("image", summary.image.map(|i| sanitize::text(&i)));
     optional("network", summary.network.map(|n| format!("{n:?}").to_lowercase()));
     optional("memory", summary.limits.memory.map(show_size));
     optional("cpus", summary.limits.cpus.map(|n| n.to_string()));
     optional("pids", summary.limits.pids.map(|n| n.to_string()));
     optional("container", summary.container);
-    optional("exit", summary.exit.map(|e| e.to_string()));
+    optional("last", record.history.last().map(|h| format!("{}, {} ago", sanitize::text(&h.event), age(h.time))));
     optional("directory", Some(sanitize::path(session.dir())));
     rows.iter().map(|(name, value)| format!("{name:10} {value}\n")).collect()
+}
+
+/// The last command of a session, for people.
+pub fn command(session: &Session) -> String {
+    let words = &session.record.command;
+    if words.is_empty() { "(shell)".to_owned() } else { sanitize::text(&words.join(" ")) }
+}
+
+/// What can be done with a session in this state.
+fn next(state: State, name: &str) -> String {
+    match state {
+        State::Running => format!("next: `cowbox shell {name}`, `cowbox diff {name}`, `cowbox stop {name}`"),
+        State::Stopped => format!("next: `cowbox diff {name}`, `cowbox apply {name}`, `cowbox discard {name}`"),
+        State::Failed => format!("next: `cowbox discard {name}`"),
+        State::Created | State::Preparing | State::Ready => format!("it is being made; `cowbox show {name}` again"),
+        State::Discarded => "its changes are gone; `cowbox gc` removes what is left".to_owned(),
+    }
 }
 
 /// How long ago, in one unit.

@@ -33,7 +33,8 @@ pub fn stop(args: StopArgs, ui: &Ui) -> Result<u8> {
             incarnation.runner.signal(Signal::KILL);
         }
         if start.elapsed() > PATIENCE * 2 {
-            return Err(Error::new(format!("session {} does not stop", session.name())));
+            return Err(Error::new(format!("session {} does not stop", session.name()))
+                .hint("try again; `cowbox doctor` tells whether the engine answers"));
         }
         std::thread::sleep(Duration::from_millis(20));
         session.reload()?;

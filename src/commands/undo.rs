@@ -35,7 +35,8 @@ pub fn undo(args: UndoArgs, ui: &Ui) -> Result<u8> {
             return Err(Error::new(format!(
                 "what session {} applied is too old to be taken back, `cowbox gc` has freed what it replaced",
                 session.name()
-            )));
+            ))
+            .hint("where git tracks the files it may still have them: `git diff`, `git log`"));
         }
         return Err(Error::new(format!("nothing of session {} has been applied", session.name()))
             .hint(format!("`cowbox diff {}` shows what could be", session.name())));

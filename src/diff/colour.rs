@@ -18,7 +18,8 @@ pub enum Sign {
 }
 
 impl Sign {
-    fn letter(self) -> &'static str {
+    /// What stands before the line.
+    pub fn letter(self) -> &'static str {
         match self {
             Sign::Context => " ",
             Sign::Removed => "-",
@@ -26,7 +27,8 @@ impl Sign {
         }
     }
 
-    fn code(self) -> &'static str {
+    /// Its colour (SGR code).
+    pub fn code(self) -> &'static str {
         match self {
             Sign::Context => "",
             Sign::Removed => "31",

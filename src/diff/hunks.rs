@@ -1,12 +1,16 @@
 //! The hunks of a unified diff.
 
 use std::io;
+use std::ops::Range;
 
 use similar::DiffOp;
 
 use super::colour::{Painter, Sign};
 use super::lines::LineDiff;
 use super::words;
+
+/// For each line of a side its parts that differ.
+pub type Marks = Vec<Vec<Range<usize>>>;
 
 /// Pairs of lines that are compared word by word in one place; a reader looks at no more.
 const MOST_PAIRS: usize = 200;
@@ -18,20 +22,33 @@ pub fn write(diff: &LineDiff<'_>, painter: &mut Painter<'_>) -> io::Result<()> {
 
 /// Writes one hunk: where it lies, then its lines.
 pub fn write_one(diff: &LineDiff<'_>, hunk: &[DiffOp], painter: &mut Painter<'_>) -> io::Result<()> {
-    let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { return Ok(()) };
+    if hunk.is_empty() {
+        return Ok(());
+    }
+    painter.place(&place(hunk))?;
+    hunk.iter().try_for_each(|op| write_op(diff, op, painter))
+}
+
+/// Where a hunk lies, as its header says it.
+pub fn place(hunk: &[DiffOp]) -> String {
+    let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { return String::new() };
     let old = range(first.old_range().start, last.old_range().end);
     let new = range(first.new_range().start, last.new_range().end);
-    painter.place(&format!("@@ -{old} +{new} @@"))?;
-    hunk.iter().try_for_each(|op| write_op(diff, op, painter))
+    format!("@@ -{old} +{new} @@")
+}
+
+/// Parts of lines that differ from their other version: of the old lines, and of the new ones. Lines beyond the
+/// lists have none.
+pub fn marks(diff: &LineDiff<'_>, op: &DiffOp) -> (Marks, Marks) {
+    let pairs = op.old_range().zip(op.new_range()).take(MOST_PAIRS);
+    pairs.map(|(old, new)| words::marks(diff.old_line(old), diff.new_line(new))).unzip()
 }
 
 fn write_op(diff: &LineDiff<'_>, op: &DiffOp, painter: &mut Painter<'_>) -> io::Result<()> {
     if let DiffOp::Equal { .. } = op {
         return op.old_range().try_for_each(|index| painter.line(Sign::Context, diff.old_line(index), &[]));
     }
-    let pairs = op.old_range().zip(op.new_range()).take(if painter.style().color { MOST_PAIRS } else { 0 });
-    let (gone, come): (Vec<_>, Vec<_>) =
-        pairs.map(|(old, new)| words::marks(diff.old_line(old), diff.new_line(new))).unzip();
+    let (gone, come) = if painter.style().color { marks(diff, op) } else { (Vec::new(), Vec::new()) };
     for (at, index) in op.old_range().enumerate() {
         painter.line(Sign::Removed, diff.old_line(index), gone.get(at).map_or(&[], Vec::as_slice))?;
     }

@@ -1,10 +1,14 @@
 //! Change sets as people and scripts read them. No process is started here, git least of all.
 
 pub mod binary;
+pub mod body;
+mod cells;
 pub mod colour;
 pub mod columns;
 #[cfg(test)]
 pub mod double;
+pub mod facts;
+pub mod html;
 pub mod hunks;
 pub mod json;
 pub mod lines;
@@ -12,6 +16,7 @@ pub mod name_status;
 pub mod omitted;
 pub mod patch;
 pub mod quote;
+pub mod side_by_side;
 pub mod stat;
 #[cfg(test)]
 mod with_git;

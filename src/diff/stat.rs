@@ -70,7 +70,8 @@ impl std::fmt::Display for LeftOut {
     }
 }
 
-fn is_listed(change: &Change) -> bool {
+/// Whether it has a line of its own: directories that are new or gone are shown by what is in them.
+pub fn is_listed(change: &Change) -> bool {
     let dir = |meta: &crate::changes::Meta| meta.kind == Kind::Dir;
     match (&change.old, &change.new) {
         (Some(old), Some(new)) => !(dir(old) && dir(new)) || old.mode != new.mode,

@@ -53,7 +53,7 @@ impl Trust {
             Err(e) => return Err(Error::io("read", &path, e)),
         };
         if record.format > FORMAT {
-            return Err(Error::new(format!("{} was written by a newer cowbox", path.display())));
+            return Err(Error::new(format!("{} was written by a newer cowbox", path.display())).hint("update cowbox"));
         }
         Ok(Self { path, record })
     }

@@ -21,7 +21,8 @@ impl Repo {
     pub fn find(start: &Path) -> Result<Self> {
         let here = start.canonicalize().map_err(|e| Error::io("enter", start, e))?;
         if !here.is_dir() {
-            return Err(Error::new(format!("{} is not a directory", show(&here))));
+            return Err(Error::new(format!("{} is not a directory", show(&here)))
+                .hint("name the project's directory with `-C DIR`"));
         }
         // A `.git` that somebody else put above us, in /tmp for instance, does not decide what is shown.
         let is_root = |dir: &&Path| gitdir::is_git_root(dir) && (*dir == here || gitdir::is_trusted(dir));

@@ -1,3 +1,6 @@
 //! What a person sees of a change set.
 
+pub mod export;
 pub mod pager;
+mod tool;
+pub mod viewer;

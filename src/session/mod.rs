@@ -9,6 +9,7 @@ pub mod repos;
 pub mod select;
 pub mod state;
 pub mod store;
+pub mod tally;
 
 pub use id::SessionId;
 pub use record::Record;

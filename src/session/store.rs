@@ -205,7 +205,7 @@ impl Session {
 }
 
 /// Temp file, rename; durable: with an fsync of the file before and of the directory after.
-fn replace(path: &Path, content: &[u8], durable: bool) -> std::io::Result<()> {
+pub(super) fn replace(path: &Path, content: &[u8], durable: bool) -> std::io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut file =
         tempfile::Builder::new().prefix(".new-").permissions(fs::Permissions::from_mode(0o600)).tempfile_in(dir)?;

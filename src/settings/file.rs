@@ -35,6 +35,8 @@ pub struct Config {
     /// `on-exit = "keep"`
     #[serde(rename = "on-exit")]
     pub on_exit: Option<OnExit>,
+    /// `viewer = "delta"`, or `"difft {a} {b}"`: what `diff` is shown with.
+    pub viewer: Option<String>,
     /// `[native]`
     pub native: NativeConfig,
 }

@@ -14,6 +14,7 @@ use crate::cli::{EngineChoice, NetworkArg, OnExit, RunArgs};
 use crate::engine::native::secrets;
 use crate::error::{Error, Result};
 use crate::policy::Network;
+use crate::review::viewer::Viewer;
 use crate::ui::Ui;
 
 /// Where a value comes from.
@@ -179,6 +180,15 @@ impl RunSettings {
             masked,
         })
     }
+}
+
+/// The viewer that `diff` is shown with on a terminal: only the user names one.
+pub fn viewer(places: &Places, ui: &Ui) -> Result<Option<Viewer>> {
+    let value = match std::env::var_os("COWBOX_VIEWER") {
+        Some(value) => Some(value),
+        None => file::read(&places.config, ui)?.viewer.map(OsString::from),
+    };
+    Ok(value.and_then(|value| Viewer::parse(&value)))
 }
 
 fn pick<T>(flag: Option<T>, config: Option<T>, default: T) -> Setting<T> {

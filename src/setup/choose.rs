@@ -64,7 +64,8 @@ pub fn choose(setup: &SetupSetting, repo_file: Option<&str>, wanted: Option<&str
         return of_devcontainer(&path, host);
     }
     if let Some(wanted) = wanted {
-        return Err(Error::new(format!("there is no devcontainer `{}` here", crate::ui::sanitize::text(wanted))));
+        return Err(Error::new(format!("there is no devcontainer `{}` here", crate::ui::sanitize::text(wanted)))
+            .hint("leave `--config` out; this repository has no dev container"));
     }
     let detected = detect::detect(host.files);
     let Some(found) = conventions::find(host.files)? else { return Ok(of_detection(detected)) };

@@ -167,11 +167,13 @@ impl<'a> Room<'a> {
                 let said = String::from_utf8_lossy(&said).into_owned();
                 let line = said.lines().map(str::trim).rfind(|l| !l.is_empty()).unwrap_or("it said nothing");
                 let why = crate::ui::sanitize::text(line);
-                return Err(Error::of(Kind::NotStarted, format!("the engine could not start the setup: {why}")));
+                return Err(Error::of(Kind::NotStarted, format!("the engine could not start the setup: {why}"))
+                    .hint("`cowbox doctor` tries the engine; `--setup none` runs without it"));
             }
             std::thread::sleep(Duration::from_millis(30));
         }
-        Err(Error::of(Kind::NotStarted, "the sandbox for the setup did not become ready"))
+        Err(Error::of(Kind::NotStarted, "the sandbox for the setup did not become ready")
+            .hint("`cowbox doctor` tries the engine; `--setup none` runs without it"))
     }
 
     /// Name of the container, where there is one.
@@ -260,7 +262,8 @@ impl<'a> Room<'a> {
             }
             while let Ok(Some(arrived)) = self.signals.next() {
                 if matches!(arrived.signal, Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT) {
-                    return Err(Error::of(Kind::Interrupted, "interrupted; the environment is not prepared"));
+                    return Err(Error::of(Kind::Interrupted, "interrupted; the environment is not prepared")
+                        .hint("the next run prepares it anew; `--setup none` runs without it"));
                 }
             }
             watcher.tick();

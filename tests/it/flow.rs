@@ -96,7 +96,7 @@ fn sessions_are_listed(engine: Engine) {
     snapshot!(sandbox.cowbox(&["ls"]).output(), @r"
     exit: 0
     --- stderr
-    cowbox: no sessions of this repository; start one with `cowbox run`, or see all with `cowbox ls --all`
+    cowbox: no sessions of this repository; start one with `cowbox run`
     ");
     sandbox.run(&["--name", "first"], &["true"]).output().done();
     sandbox.run(&["--name", "second"], &["true"]).output().done();

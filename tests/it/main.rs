@@ -29,9 +29,11 @@ mod host;
 mod host_files;
 mod host_kernel;
 mod housekeeping;
+mod html;
 mod inside;
 mod landing;
 mod limits;
+mod listing;
 mod merges;
 mod mounts;
 mod moves;
@@ -61,6 +63,7 @@ mod terminal;
 mod timeout;
 mod undo;
 mod undo_kept;
+mod views;
 
 use std::path::Path;
 

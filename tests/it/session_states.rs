@@ -147,7 +147,7 @@ fn ls_lists_what_there_is(engine: Engine) {
     let all = sandbox.cowbox(&["ls", "--all"]).output().ok().stdout();
     let lines: Vec<&str> = all.lines().collect();
     assert_eq!(lines.len(), 3, "{all}");
-    assert!(lines[0].starts_with("NAME") && lines[0].ends_with("REPO"), "{all}");
+    assert!(lines[0].starts_with("NAME") && lines[0].contains("  REPO  ") && lines[0].ends_with("COMMAND"), "{all}");
     assert!(lines[1].starts_with("two") && lines[1].contains(other.to_str().unwrap()), "the newest first: {all}");
     assert!(lines[2].starts_with("one") && lines[2].contains("stopped"), "{all}");
     assert!(!all.contains('\u{1b}'), "{all:?}");

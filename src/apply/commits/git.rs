@@ -48,7 +48,10 @@ impl HostGit {
             .map(|dir| dir.join("git"))
             .find(|file| runs(file) && !inside(file) && !file.parent().is_some_and(inside))
             .map(|program| Self { program })
-            .ok_or_else(|| Error::new("git is not installed, and commits cannot be imported without it"))
+            .ok_or_else(|| {
+                Error::new("git is not installed, and commits cannot be imported without it")
+                    .hint("install it; the files themselves can be applied without: `cowbox apply`")
+            })
     }
 
     /// A command on one git directory. It sees no settings but those in there, and these are outdone.

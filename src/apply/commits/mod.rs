@@ -74,8 +74,10 @@ pub struct Imported {
 /// Imports the commits; gives the new branches, none if the session made no commits.
 pub fn import(request: &Request<'_>, pack: Packer<'_>) -> Result<Vec<Imported>> {
     names::check(request.branch)?;
-    let main = GitPlace::find(request.root, request.session_dir)
-        .ok_or_else(|| Error::new(format!("{} has no git repository to import to", show(request.root))))?;
+    let main = GitPlace::find(request.root, request.session_dir).ok_or_else(|| {
+        Error::new(format!("{} has no git repository to import to", show(request.root)))
+            .hint("`git init` it first, or apply the files: `cowbox apply`")
+    })?;
     let mut found = Vec::new();
     // Submodules first: the main repository's commits name theirs.
     for place in main.submodules(request.root, request.session_dir)?.into_iter().chain([main]) {

@@ -21,7 +21,10 @@ use crate::sys::seccomp;
 /// Joins the namespaces of the session's pid 1 and starts the command there, confined as the first.
 pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
     let os = |e: std::io::Error| Error::new(format!("cannot enter the sandbox: {}", reason(&e)));
-    let gone = || Error::new(format!("the sandbox of session {} has just ended", record.name));
+    let gone = || {
+        Error::new(format!("the sandbox of session {} has just ended", record.name))
+            .hint(format!("go on in it with `cowbox run --resume {}`", record.name))
+    };
     let init = record.incarnation.as_ref().and_then(|i| i.init.clone()).ok_or_else(gone)?;
     let network = record.policy.network.unwrap_or(Network::None);
     let program = Program::new(&command_or_shell(spec.command, spec.env), spec.env)?;

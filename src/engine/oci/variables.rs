@@ -38,14 +38,16 @@ impl Variables {
                 return Err(Error::new(format!(
                     "`{}` is not a name that engines take for a variable",
                     crate::ui::sanitize::bytes(n)
-                )));
+                ))
+                .hint("name it with letters, digits and `_`, or use `--engine native`"));
             }
             if v.iter().any(|c| matches!(c, b'\n' | b'\r')) {
                 if reaches_client(name) {
                     return Err(Error::new(format!(
                         "{} cannot have a value with line breaks in a container",
                         name.to_string_lossy()
-                    )));
+                    ))
+                    .hint("set it inside, or use `--engine native`"));
                 }
                 by_name.push((name.to_owned(), value.to_owned()));
             } else {
