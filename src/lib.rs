@@ -17,16 +17,20 @@ pub mod apply;
 pub mod changes;
 pub mod cli;
 pub mod commands;
+pub mod complete;
 pub mod diff;
 pub mod engine;
 pub mod error;
 pub mod git;
 pub mod jsonc;
 pub mod layer;
+pub mod man;
+pub mod near;
 pub mod paths;
 pub mod plan;
 pub mod policy;
 pub mod process;
+pub mod profile;
 pub mod repo;
 pub mod review;
 pub mod session;
@@ -52,6 +56,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 ExitCode::FAILURE
             }
         };
+    }
+    if let [_, verb, rest @ ..] = &args[..]
+        && verb == complete::VERB
+    {
+        complete::run(rest);
+        return ExitCode::SUCCESS;
     }
     let cli = match cli::parse(&args) {
         Ok(cli) => cli,

@@ -26,6 +26,8 @@ pub struct Plan {
     pub workspace: PathBuf,
     /// Where the command starts, inside.
     pub workdir: PathBuf,
+    /// The profile whose agent it is.
+    pub profile: Option<String>,
     /// The command; empty for a shell.
     pub command: Vec<OsString>,
     /// What runs in the sandbox before it, at every start.
@@ -115,7 +117,8 @@ impl Overlay {
 impl Plan {
     /// What is executed: the command, with what comes before it.
     pub fn argv(&self) -> Vec<OsString> {
-        crate::setup::start::wrap(&self.command, &self.before)
+        let first = self.profile.as_ref().map(|_| crate::profile::start::script(&self.mounts));
+        crate::setup::start::wrap(&self.command, first.as_deref().unwrap_or_default(), &self.before)
     }
 
     /// The overlays, the repo's first; then the gitdir's and the copy-on-write mounts.

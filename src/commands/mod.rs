@@ -2,11 +2,13 @@
 
 mod apply;
 mod commits;
+mod config;
 mod contents;
 mod context;
 mod diff;
 mod discard;
 mod doctor;
+mod documents;
 mod environment;
 mod exec;
 mod gc;
@@ -16,6 +18,7 @@ mod launch;
 mod look;
 mod ls;
 mod prepare;
+mod profile;
 mod report;
 mod run;
 mod show;
@@ -50,5 +53,8 @@ pub fn dispatch(cli: Cli, ui: &Ui) -> Result<u8> {
         Verb::Trust(args) => trust::trust(args, ui),
         Verb::Doctor(args) => doctor::doctor(args, ui),
         Verb::Gc(args) => gc::gc(args, ui),
+        Verb::Config(args) => config::config(args, ui),
+        Verb::Completions(args) => documents::completions(args, ui),
+        Verb::Man(args) => documents::man(args, ui),
     }
 }

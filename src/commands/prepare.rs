@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::context::Context;
 use super::environment::{self, Setting};
 use super::initialize;
+use super::profile;
 use super::run;
 use crate::cli::{PrepareArgs, RunArgs};
 use crate::engine::{Engine, Kind, detect};
@@ -32,7 +33,14 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
     let chosen = detect::choose(&settings.engine, image.as_deref(), &context.places, ui)?;
     let engine = chosen.engine.as_ref();
     initialize::on_host(&choice, &repo.root)?;
+    let agent = profile::choose(&wanted, &settings, None)?;
+    if let Some(agent) = &agent {
+        profile::add_runtimes(agent, &mut choice.plan);
+    }
     let found = setting.image(&context, engine, &settings, &mut choice, args.rebuild)?;
+    if let Some(agent) = &agent {
+        profile::add_install(agent, &settings, engine.record().kind == Kind::Native, &mut choice.plan);
+    }
     let plan = run::plan_with(&wanted, &settings, &repo, &context, engine, &choice, found.as_ref())?;
     let env = environment::setup_env(&settings)?;
     let preparer = Preparer {

@@ -8,6 +8,7 @@ use super::environment::{self, Setting};
 use super::heal::Word;
 use super::initialize;
 use super::launch::{Finished, Launch};
+use super::profile;
 use super::report::Report;
 use crate::cli::{OnExit, RunArgs};
 use crate::engine::{self, Engine, Kind, detect};
@@ -36,6 +37,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     let settings = RunSettings::resolve(&args, &context.places, ui)?;
     let on_exit = decide_on_exit(&settings, &args)?;
     let resumed = resumed_session(&context, &args)?;
+    let agent = profile::choose(&args, &settings, resumed.as_ref())?;
     let repo = match &resumed {
         Some(session) => Repo { root: session.record.repo.0.clone(), subdir: PathBuf::new() },
         None => context.repo()?,
@@ -65,9 +67,16 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
         Some(session) => plan_again(session, &args, &settings)?,
         None => {
             initialize::on_host(&choice, &repo.root)?;
+            let kind = engine.record().kind;
+            if let Some(agent) = &agent {
+                profile::add_runtimes(agent, &mut choice.plan);
+            }
             let found = setting.image(&context, engine, &settings, &mut choice, false)?;
             let mut plan = plan_with(&args, &settings, &repo, &context, engine, &choice, found.as_ref())?;
             environment::explain(&context, &choice.plan);
+            if let Some(agent) = &agent {
+                profile::add_install(agent, &settings, kind == Kind::Native, &mut choice.plan);
+            }
             let env = environment::setup_env(&settings)?;
             let before = plan.clone();
             let preparer = Preparer {
@@ -82,9 +91,16 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
                 ui,
             };
             environment::ready(&preparer, &mut plan)?;
+            if let Some(agent) = &agent {
+                profile::show_home(&context, agent, kind, &mut plan)?;
+                check_mounts(&plan)?;
+            }
             plan
         }
     };
+    if let Some(agent) = &agent {
+        profile::give(&context, agent, &args, &mut plan);
+    }
     plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone()];
     if let Some(gitdir) = gitdir::not_shown(&repo.root) {
         ui.warn(&format!(
@@ -219,6 +235,7 @@ fn plan(
         given: given_names(&args.env),
         home_layer: None,
         workdir: args.workdir.as_ref().map_or(here, |dir| workspace.join(dir)),
+        profile: None,
         command: args.command.clone(),
         before: Vec::new(),
         env: Environment::build(std::env::vars_os(), native, &args.env)?,
@@ -278,6 +295,7 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
         given: given_names(&args.env),
         home_layer: setup.and_then(|setup| setup.home.as_ref()).map(|home| home.0.clone()),
         workdir: args.workdir.as_ref().map_or_else(|| policy.workdir.0.clone(), |dir| workspace.join(dir)),
+        profile: policy.profile.clone(),
         command: args.command.clone(),
         before: Vec::new(),
         env: Environment::build(std::env::vars_os(), native, &args.env)?,
@@ -452,6 +470,7 @@ pub fn policy_record(plan: &Plan) -> crate::session::record::PolicyRecord {
         limits: plan.limits.clone(),
         user: plan.user.clone(),
         runtime: plan.runtime.clone(),
+        profile: plan.profile.clone(),
         workspace: Some(BytePath(plan.workspace.clone())),
         workdir: BytePath(plan.workdir.clone()),
         mounts: plan.mounts.iter().map(mount).collect(),

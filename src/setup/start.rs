@@ -7,12 +7,14 @@ use super::plan::Step;
 use super::quote;
 use crate::engine::oci::command_or_shell;
 
-/// The command with the steps before it. Their output goes to stderr, for stdout is the command's.
-pub fn wrap(command: &[OsString], steps: &[Step]) -> Vec<OsString> {
-    if steps.is_empty() {
+/// The command with the steps before it, and `first` before them, as a shell's own lines. Their output goes to stderr,
+/// for stdout is the command's.
+pub fn wrap(command: &[OsString], first: &str, steps: &[Step]) -> Vec<OsString> {
+    if steps.is_empty() && first.is_empty() {
         return command.to_vec();
     }
     let mut script = String::from("fail() { echo \"cowbox: error: $1 failed with exit code $2\" >&2; exit 125; }\n");
+    script.push_str(first);
     let groups =
         steps.chunk_by(|a, b| a.parallel_group.is_some() && a.hook == b.hook && a.parallel_group == b.parallel_group);
     for group in groups {
@@ -66,7 +68,7 @@ mod tests {
     }
 
     fn run(steps: &[Step]) -> (i32, String, String) {
-        let words = wrap(&["echo".into(), "it's".into()], steps);
+        let words = wrap(&["echo".into(), "it's".into()], "", steps);
         let output = std::process::Command::new(&words[0]).args(&words[1..]).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
@@ -74,7 +76,7 @@ mod tests {
 
     #[test]
     fn steps_come_first_and_stdout_is_the_commands() {
-        assert_eq!(wrap(&["x".into()], &[]), ["x"]);
+        assert_eq!(wrap(&["x".into()], "", &[]), ["x"]);
         assert_eq!(run(&[step("echo 'a b'", None)]), (0, "it's\n".into(), "a b\n".into()));
         let (code, out, said) = run(&[step("exit 3", None), step("echo never", None)]);
         assert_eq!((code, out.as_str()), (125, ""));
