@@ -14,19 +14,23 @@ pub fn closest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&
     (near.0 <= 2 && near.0 * 3 <= near.1.len()).then_some(near.1)
 }
 
-/// Letters to change, add or remove.
+/// Letters to change, add, remove, or swap with the next.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = changed.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -35,7 +39,9 @@ mod tests {
 
     #[test]
     fn distances() {
-        for (a, b, far) in [("", "abc", 3), ("abc", "abc", 0), ("image", "imagge", 1), ("kitten", "sitting", 3)] {
+        for (a, b, far) in
+            [("", "abc", 3), ("abc", "abc", 0), ("image", "imagge", 1), ("kitten", "sitting", 3), ("agnet", "agent", 1)]
+        {
             assert_eq!((distance(a, b), distance(b, a)), (far, far), "{a} {b}");
         }
     }
