@@ -89,6 +89,12 @@ impl Sources {
     /// The settings: a variable over the file.
     pub fn config(&self) -> Result<Config> {
         let mut all = self.file.clone();
+        // Two ways to say one thing: the one in a variable counts.
+        for (said, other) in [("image", "containerfile"), ("containerfile", "image")] {
+            if self.variables.contains_key(said) {
+                all.remove(other);
+            }
+        }
         merge(&mut all, &self.variables);
         all.try_into().map_err(|e: toml::de::Error| Error::new(e.message().to_owned()))
     }

@@ -138,6 +138,7 @@ fn a_name_of_the_sandbox_is_never_evaluated(engine: Engine) {
     types(&mut bash, "cowbox diff -- 'n$", "cowbox diff -- n$(touch pwned)");
     types(&mut bash, "cowbox diff -- n\\$", "cowbox diff -- n$(touch pwned)");
     types(&mut bash, "cowbox diff -- n\\;", "cowbox diff -- n;touch pwned");
+    types(&mut bash, "cowbox diff -- n\\`", "cowbox diff -- n`touch pwned`");
     let mut zsh = with_shell(&sandbox, "zsh", "exec zsh -f").terminal(40, 150);
     zsh.enter("autoload -Uz compinit; compinit -u -D; source \"$SCRIPT\"; PS1='rea''dy> '");
     zsh.expect("ready> ");

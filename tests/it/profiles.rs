@@ -104,6 +104,10 @@ fn an_agent_is_installed_once(engine: Engine) {
         call.output()
     };
     install("one");
+    let image = if engine.has_images() { "localhost/cowbox-test/tiny:latest" } else { "none" };
+    let dry = ["prepare", "--dry-run", "--engine", engine.name(), "--image", image, "--profile", "agent"];
+    let explained = sandbox.cowbox(&dry).output().ok().stdout();
+    assert!(explained.contains("(install, profile agent)"), "{explained}");
     let _ = run(&["--", "hi"]).ok().says("prepared in").prints("one t hi\n");
     let again = run(&[]).ok();
     assert!(!again.stderr().contains("prepared in"), "{}", again.stderr());
