@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-pub use script::{FILES, script};
+pub use script::script;
 pub use shell::Shell;
 
 use line::Line;

@@ -2,10 +2,6 @@
 
 use super::Shell;
 
-/// File names, as packages install them, and the shells that they are for.
-pub const FILES: [(&str, Shell); 3] =
-    [("cowbox.bash", Shell::Bash), ("_cowbox", Shell::Zsh), ("cowbox.fish", Shell::Fish)];
-
 /// The script of a shell.
 pub fn script(shell: Shell) -> &'static str {
     match shell {

@@ -223,6 +223,9 @@ mod tests {
         assert_eq!((config.network, config.image.as_deref()), (Some(NetworkArg::None), Some("x")));
         assert_eq!(config.native.mask_more, [PathBuf::from("a"), PathBuf::from("b")]);
         assert_eq!((config.native.mask, config.setup_env), (Some(vec!["m".into()]), vec!["A".into(), "B=c".into()]));
+        let variables = set(&[("COWBOX_CONTAINERFILE", "/c")]).unwrap();
+        let config = Sources { file: toml::from_str("image = \"x\"\n").unwrap(), variables }.config().unwrap();
+        assert_eq!((config.image, config.containerfile), (None, Some("/c".into())));
         let error = set(&[("COWBOX_NETWORK", "some")]).unwrap_err();
         assert!(error.message().starts_with("COWBOX_NETWORK: unknown variant"), "{}", error.message());
     }
