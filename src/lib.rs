@@ -17,6 +17,7 @@ pub mod apply;
 pub mod changes;
 pub mod cli;
 pub mod commands;
+pub mod complete;
 pub mod diff;
 pub mod engine;
 pub mod error;
@@ -25,10 +26,13 @@ mod error_list;
 pub mod git;
 pub mod jsonc;
 pub mod layer;
+pub mod man;
+pub mod near;
 pub mod paths;
 pub mod plan;
 pub mod policy;
 pub mod process;
+pub mod profile;
 pub mod repo;
 pub mod review;
 pub mod session;
@@ -54,6 +58,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 ExitCode::FAILURE
             }
         };
+    }
+    if let [_, verb, rest @ ..] = &args[..]
+        && verb == complete::VERB
+    {
+        complete::run(rest);
+        return ExitCode::SUCCESS;
     }
     let cli = match cli::parse(&args) {
         Ok(cli) => cli,

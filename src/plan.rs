@@ -27,6 +27,8 @@ pub struct Plan {
     pub workspace: PathBuf,
     /// Where the command starts, inside.
     pub workdir: PathBuf,
+    /// The profile whose agent it is.
+    pub profile: Option<String>,
     /// The command; empty for a shell.
     pub command: Vec<OsString>,
     /// What runs in the sandbox before it, at every start.
@@ -124,7 +126,10 @@ impl Overlay {
 impl Plan {
     /// What is executed: the command, with what comes before it.
     pub fn argv(&self) -> Vec<OsString> {
-        crate::setup::start::wrap(&self.command, &self.before, &self.container.entrypoints, &self.own_command)
+        let first = self.profile.as_ref().map(|_| crate::profile::start::script(&self.mounts));
+        let background =
+            crate::setup::start::Background { entrypoints: &self.container.entrypoints, own: &self.own_command };
+        crate::setup::start::wrap(&self.command, first.as_deref().unwrap_or_default(), &self.before, background)
     }
 
     /// The overlays, the repo's first; then the gitdir's and the copy-on-write mounts.

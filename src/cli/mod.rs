@@ -1,5 +1,7 @@
 //! The command line as clap types. Doc comments here are the help that users read.
 
+mod config;
+mod documents;
 mod run;
 
 use std::ffi::OsString;
@@ -8,6 +10,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+pub use config::{ConfigArgs, ConfigVerb};
+pub use documents::{CompletionsArgs, ManArgs};
 pub use run::{EngineChoice, MountArg, NetworkArg, OnExit, RunArgs, SetupArgs};
 
 use crate::error::Kind;
@@ -99,6 +103,12 @@ pub enum Verb {
     Doctor(DoctorArgs),
     /// Free space: discarded sessions and leftovers, never unapplied work
     Gc(GcArgs),
+    /// Show settings with their origin; profiles; a file to begin with
+    Config(ConfigArgs),
+    /// Print the completion script of a shell
+    Completions(CompletionsArgs),
+    /// Write the man pages into a directory
+    Man(ManArgs),
 }
 
 impl Verb {
@@ -117,7 +127,8 @@ impl Verb {
             Verb::Stop(args) => &args.repo,
             Verb::Prepare(args) => &args.repo,
             Verb::Trust(args) => &args.repo,
-            Verb::Doctor(_) | Verb::Gc(_) => return None,
+            Verb::Config(args) => &args.repo,
+            Verb::Doctor(_) | Verb::Gc(_) | Verb::Completions(_) | Verb::Man(_) => return None,
         };
         repo.directory.as_deref()
     }
@@ -169,6 +180,10 @@ pub struct PrepareArgs {
 
 /// `trust`
 #[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  cowbox trust                       what is asked for, one question each
+  cowbox trust -y                    yes to exactly that
+  cowbox trust --revoke              no to everything, again")]
 pub struct TrustArgs {
     /// Repository to look at.
     #[command(flatten)]
@@ -316,6 +331,9 @@ pub enum OnConflict {
 
 /// `undo`
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cowbox undo                        take the last apply of the latest session back
+  cowbox undo api-7k3q -y            of this one, without a question")]
 pub struct UndoArgs {
     /// Repository to look in.
     #[command(flatten)]
@@ -329,6 +347,9 @@ pub struct UndoArgs {
 
 /// `discard`
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cowbox discard                     throw the latest session's changes away
+  cowbox discard api-7k3q -y         this one's, without a question")]
 pub struct DiscardArgs {
     /// Repository to look in.
     #[command(flatten)]
@@ -342,6 +363,10 @@ pub struct DiscardArgs {
 
 /// `ls`
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cowbox ls                          sessions of this repository
+  cowbox ls --all                    of every repository
+  cowbox ls --json                   for scripts")]
 pub struct LsArgs {
     /// Repository to look in.
     #[command(flatten)]
@@ -356,6 +381,9 @@ pub struct LsArgs {
 
 /// `show`
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cowbox show                        the latest session of this repository
+  cowbox show api-7k3q --json        everything about one, for scripts")]
 pub struct ShowArgs {
     /// Repository to look in.
     #[command(flatten)]
@@ -369,7 +397,7 @@ pub struct ShowArgs {
 
 /// `exec`
 #[derive(Args, Debug)]
-#[command(after_help = "Example:
+#[command(after_help = "Examples:
   cowbox exec api-7k3q -- git status")]
 pub struct ExecArgs {
     /// Repository to look in.
@@ -384,6 +412,9 @@ pub struct ExecArgs {
 
 /// `shell`
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cowbox shell                       look around in the session that runs
+  cowbox shell api-7k3q              in this one")]
 pub struct ShellArgs {
     /// Repository to look in.
     #[command(flatten)]
@@ -394,6 +425,9 @@ pub struct ShellArgs {
 
 /// `stop`
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cowbox stop                        end the session that runs; its changes are kept
+  cowbox stop api-7k3q               end this one")]
 pub struct StopArgs {
     /// Repository to look in.
     #[command(flatten)]
@@ -404,6 +438,9 @@ pub struct StopArgs {
 
 /// `doctor`
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cowbox doctor                      try everything, and say what to do
+  cowbox doctor --json               for a bug report")]
 pub struct DoctorArgs {
     /// One JSON document (see docs/json.md)
     #[arg(long)]
@@ -412,6 +449,10 @@ pub struct DoctorArgs {
 
 /// `gc`
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cowbox gc --dry-run                what would be freed
+  cowbox gc                          free it
+  cowbox gc --force                  stopped sessions with their changes, too")]
 pub struct GcArgs {
     /// Only say what would be freed
     #[arg(long)]

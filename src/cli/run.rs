@@ -17,6 +17,7 @@ use crate::policy::{limits, mounts};
   cowbox run -- npm test                         one command, changes kept for review
   cowbox run --on-exit discard -- make           look, touch nothing, forget
   cowbox run --engine native --network none -- ./script.sh
+  cowbox run --profile claude                    an agent: see `cowbox config profiles`
   cowbox run --resume api-7k3q                   go on where a session stopped")]
 pub struct RunArgs {
     /// Repository to protect.
@@ -76,7 +77,7 @@ pub struct RunArgs {
     /// Write the result as JSON; `-` is stdout
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// The command and its arguments; left out, a shell
+    /// The command and its arguments; left out, the default profile's, or a shell
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
 }
@@ -105,6 +106,9 @@ pub struct SetupArgs {
     /// Build the image from this file
     #[arg(long, value_name = "FILE", conflicts_with = "image")]
     pub containerfile: Option<PathBuf>,
+    /// Start a known agent, with what it needs; words after `--` are its arguments
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
     /// Which devcontainer, where there are several: a folder of .devcontainer, or a file
     #[arg(long, value_name = "NAME")]
     pub config: Option<String>,

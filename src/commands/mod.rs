@@ -2,11 +2,13 @@
 
 mod apply;
 mod commits;
+mod config;
 mod contents;
 mod context;
 mod diff;
 mod discard;
 mod doctor;
+mod documents;
 mod environment;
 mod exec;
 mod failed;
@@ -21,6 +23,7 @@ mod ls;
 mod place;
 mod planning;
 mod prepare;
+mod profile;
 mod remember;
 mod report;
 mod run;
@@ -57,5 +60,8 @@ pub fn dispatch(cli: Cli, ui: &Ui) -> Result<u8> {
         Verb::Trust(args) => trust::trust(args, ui),
         Verb::Doctor(args) => doctor::doctor(args, ui),
         Verb::Gc(args) => gc::gc(args, ui),
+        Verb::Config(args) => config::config(args, ui),
+        Verb::Completions(args) => documents::completions(args, ui),
+        Verb::Man(args) => documents::man(args, ui),
     }
 }

@@ -71,6 +71,7 @@ fn plan(
         given: given_names(&args.env),
         home_layer: None,
         workdir: args.workdir.as_ref().map_or(here, |dir| workspace.join(dir)),
+        profile: None,
         command: args.command.clone(),
         before: Vec::new(),
         env: Environment::build(std::env::vars_os(), native, &args.env)?,

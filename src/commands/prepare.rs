@@ -7,9 +7,11 @@ use super::environment::{self, Setting};
 use super::failed;
 use super::initialize;
 use super::planning;
+use super::profile;
 use crate::cli::{PrepareArgs, RunArgs};
 use crate::engine::{Engine, Kind, detect};
 use crate::error::{Result, show};
+use crate::profile::Profile;
 use crate::session::id;
 use crate::settings::{RepoSettings, RunSettings};
 use crate::setup::choose::Choice;
@@ -29,14 +31,22 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
     let of_repo = RepoSettings::read(&repo.root, ui)?;
     let setting = Setting::new(&context, &repo, &settings)?;
     let mut choice = setting.choose(&settings, &of_repo)?;
+    let agent = profile::choose(&wanted, &settings, None)?;
+    if let Some(agent) = &agent {
+        profile::add_runtimes(agent, &mut choice.plan);
+    }
     if args.dry_run {
-        return explain(&context, &wanted, &settings, &setting, &mut choice, args.json);
+        let dry = Dry { context: &context, wanted: &wanted, settings: &settings, setting: &setting, agent };
+        return dry.explain(&mut choice, args.json);
     }
     let image = environment::configured_image(&settings, &choice).map(str::to_owned);
     let chosen = detect::choose(&settings.engine, image.as_deref(), &context.places, ui)?;
     let engine = chosen.engine.as_ref();
     initialize::on_host(&choice, &repo.root)?;
     let found = setting.image(&context, engine, &settings, &mut choice, args.rebuild)?;
+    if let Some(agent) = &agent {
+        profile::add_install(agent, &settings, engine.record().kind == Kind::Native, &mut choice.plan);
+    }
     let plan = planning::plan_with(&wanted, &settings, &repo, &context, engine, &choice, found.as_ref())?;
     let env = environment::setup_env(&settings)?;
     let name = id::generate_name(&repo.dir_name());
@@ -71,85 +81,86 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
 }
 
 /// `--dry-run`: what is known without pulling, building or running anything.
-fn explain(
-    context: &Context<'_>,
-    wanted: &RunArgs,
-    settings: &RunSettings,
-    setting: &Setting,
-    choice: &mut Choice,
-    json: bool,
-) -> Result<u8> {
-    let ui = context.ui;
-    let secrets = Redactor::new(&environment::setup_env(settings)?);
-    let image = environment::configured_image(settings, choice).map(str::to_owned);
-    let chosen = detect::choose(&settings.engine, image.as_deref(), &context.places, ui);
-    let engine = chosen.as_ref().ok().map(|chosen| chosen.engine.as_ref());
-    let (key, cached) = match engine {
-        Some(engine) => known(context, wanted, settings, setting, choice, engine)?,
-        None => (None, false),
-    };
-    if json {
-        let problem = chosen.err().map(|e| e.message().to_owned());
-        ui.json(&Document::new(choice, settings.image.clone(), key, cached, problem).shown(&secrets))?;
-        return Ok(0);
-    }
-    let native = engine.is_some_and(|engine| engine.record().kind == Kind::Native);
-    let text = Text { choice, settings, native, cached }.lines();
-    ui.data((secrets.text(&text.join("\n")) + "\n").as_bytes())?;
-    if let Err(error) = chosen {
-        ui.warn(error.message());
-    }
-    Ok(0)
+struct Dry<'a> {
+    context: &'a Context<'a>,
+    wanted: &'a RunArgs,
+    settings: &'a RunSettings,
+    setting: &'a Setting,
+    agent: Option<Profile>,
 }
 
-/// The key, where everything that it needs is here already.
-fn known(
-    context: &Context<'_>,
-    wanted: &RunArgs,
-    settings: &RunSettings,
-    setting: &Setting,
-    choice: &mut Choice,
-    engine: &dyn Engine,
-) -> Result<(Option<String>, bool)> {
-    let native = engine.record().kind == Kind::Native;
-    if let Err(error) = setting.look(context, engine, settings, choice) {
-        context.ui.warn(&format!("what features ask for is not known: {}", error.message()));
-    }
-    let name = match (&settings.image, &choice.plan.image) {
-        (Some(name), _) | (None, ImageRequest::Named(name)) => Some(name.clone()),
-        (None, ImageRequest::Default) if settings.containerfile.is_none() => {
-            let ca = crate::policy::certificates::additions();
-            let recipe = crate::setup::images::recipe(&choice.plan.runtimes, settings.base_image.as_deref(), Some(&ca));
-            recipe.ok().map(|recipe| recipe.image().to_owned())
+impl Dry<'_> {
+    fn explain(&self, choice: &mut Choice, json: bool) -> Result<u8> {
+        let ui = self.context.ui;
+        let secrets = Redactor::new(&environment::setup_env(self.settings)?);
+        let image = environment::configured_image(self.settings, choice).map(str::to_owned);
+        let chosen = detect::choose(&self.settings.engine, image.as_deref(), &self.context.places, ui);
+        let engine = chosen.as_ref().ok().map(|chosen| chosen.engine.as_ref());
+        let native = engine.is_some_and(|engine| engine.record().kind == Kind::Native);
+        if let Some(Err(error)) = engine.map(|e| self.setting.look(self.context, e, self.settings, choice)) {
+            ui.warn(&format!("what features ask for is not known: {}", error.message()));
         }
-        _ => None,
-    };
-    let facts = name.as_deref().filter(|_| !native).map(|name| engine.image_facts(name)).transpose()?.flatten();
-    if !native && facts.is_none() {
-        return Ok((None, false));
+        if let Some(agent) = &self.agent {
+            profile::add_install(agent, self.settings, native, &mut choice.plan);
+        }
+        let (key, cached) = match engine {
+            Some(engine) => self.known(choice, engine)?,
+            None => (None, false),
+        };
+        if json {
+            let problem = chosen.err().map(|e| e.message().to_owned());
+            ui.json(&Document::new(choice, self.settings.image.clone(), key, cached, problem).shown(&secrets))?;
+            return Ok(0);
+        }
+        let text = Text { choice, settings: self.settings, native, cached }.lines();
+        ui.data((secrets.text(&text.join("\n")) + "\n").as_bytes())?;
+        if let Err(error) = chosen {
+            ui.warn(error.message());
+        }
+        Ok(0)
     }
-    let found = facts.zip(name).map(|(facts, name)| Found { name, facts });
-    let repo = context.repo()?;
-    let plan = planning::plan_with(wanted, settings, &repo, context, engine, choice, found.as_ref())?;
-    let env = environment::setup_env(settings)?;
-    let preparer = Preparer {
-        engine,
-        cache: &context.places.cache,
-        files: &setting.files,
-        choice,
-        image: found.as_ref(),
-        plan: &plan,
-        env: &env,
-        secrets: &Redactor::new(&env),
-        rebuild: false,
-        failed: None,
-        ui: context.ui,
-    };
-    if !preparer.is_needed() {
-        return Ok((None, false));
+
+    /// The key, where everything that it needs is here already.
+    fn known(&self, choice: &Choice, engine: &dyn Engine) -> Result<(Option<String>, bool)> {
+        let Dry { context, settings, .. } = self;
+        let native = engine.record().kind == Kind::Native;
+        let name = match (&settings.image, &choice.plan.image) {
+            (Some(name), _) | (None, ImageRequest::Named(name)) => Some(name.clone()),
+            (None, ImageRequest::Default) if settings.containerfile.is_none() => {
+                let ca = crate::policy::certificates::additions();
+                let base = settings.base_image.as_deref();
+                let recipe = crate::setup::images::recipe(&choice.plan.runtimes, base, Some(&ca));
+                recipe.ok().map(|recipe| recipe.image().to_owned())
+            }
+            _ => None,
+        };
+        let facts = name.as_deref().filter(|_| !native).map(|name| engine.image_facts(name)).transpose()?.flatten();
+        if !native && facts.is_none() {
+            return Ok((None, false));
+        }
+        let found = facts.zip(name).map(|(facts, name)| Found { name, facts });
+        let repo = context.repo()?;
+        let plan = planning::plan_with(self.wanted, settings, &repo, context, engine, choice, found.as_ref())?;
+        let env = environment::setup_env(settings)?;
+        let preparer = Preparer {
+            engine,
+            cache: &context.places.cache,
+            files: &self.setting.files,
+            choice,
+            image: found.as_ref(),
+            plan: &plan,
+            env: &env,
+            secrets: &Redactor::new(&env),
+            rebuild: false,
+            failed: None,
+            ui: context.ui,
+        };
+        if !preparer.is_needed() {
+            return Ok((None, false));
+        }
+        let key = preparer.key()?;
+        Ok((Some(key.id()), preparer.find(&key).is_ok()))
     }
-    let key = preparer.key()?;
-    Ok((Some(key.id()), preparer.find(&key).is_ok()))
 }
 
 /// `--json`

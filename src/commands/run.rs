@@ -10,10 +10,11 @@ use super::heal::Word;
 use super::initialize;
 use super::launch::Launch;
 use super::planning::{check_mounts, plan_with};
+use super::profile;
 use super::remember::plan_again;
 use super::report::Report;
 use crate::cli::{OnExit, RunArgs};
-use crate::engine::detect;
+use crate::engine::{Kind, detect};
 use crate::error::{self, Error, Result, show as show_path};
 use crate::repo::{Repo, gitdir};
 use crate::session::clock::Clock;
@@ -32,6 +33,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     let settings = RunSettings::resolve(&args, &context.places, ui)?;
     let on_exit = decide_on_exit(&settings, &args)?;
     let resumed = resumed_session(&context, &args)?;
+    let agent = profile::choose(&args, &settings, resumed.as_ref())?;
     let repo = match &resumed {
         Some(session) => Repo { root: session.record.repo.0.clone(), subdir: PathBuf::new() },
         None => context.repo()?,
@@ -62,7 +64,14 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
         Some(session) => plan_again(session, &args, &settings)?,
         None => {
             initialize::on_host(&choice, &repo.root)?;
+            let kind = engine.record().kind;
+            if let Some(agent) = &agent {
+                profile::add_runtimes(agent, &mut choice.plan);
+            }
             let found = setting.image(&context, engine, &settings, &mut choice, false)?;
+            if let Some(agent) = &agent {
+                profile::add_install(agent, &settings, kind == Kind::Native, &mut choice.plan);
+            }
             let mut plan = plan_with(&args, &settings, &repo, &context, engine, &choice, found.as_ref())?;
             environment::explain(&context, &choice.plan);
             let env = environment::setup_env(&settings)?;
@@ -82,9 +91,16 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
                 ui,
             };
             environment::ready(&preparer, &mut plan)?;
+            if let Some(agent) = &agent {
+                profile::show_home(&context, agent, kind, &mut plan)?;
+                check_mounts(&plan)?;
+            }
             plan
         }
     };
+    if let Some(agent) = &agent {
+        profile::give(&context, agent, &args, &mut plan);
+    }
     plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone()];
     if let Some(gitdir) = gitdir::not_shown(&repo.root) {
         ui.warn(&format!(

@@ -96,6 +96,7 @@ fn plan(image: Option<String>, repo: &Path, session_dir: &Path, cache: &Path) ->
         home_layer: None,
         repo: repo.to_path_buf(),
         workdir: workspace.clone(),
+        profile: None,
         command: vec![program.into(), "probe".into(), workspace.clone().into()],
         env: Environment::default(),
         network: Network::None,

@@ -79,6 +79,9 @@ pub struct PolicyRecord {
     pub user: Option<String>,
     /// `--runtime`
     pub runtime: Option<String>,
+    /// `--profile`
+    #[serde(default)]
+    pub profile: Option<String>,
     /// Where the repo stands inside; `None`: at the usual place.
     #[serde(default)]
     pub workspace: Option<BytePath>,

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::store::Entry;
 use super::{Session, State, Store};
 use crate::error::{Error, Result};
+use crate::near;
 use crate::ui::Ui;
 
 /// The session that `wanted` names: a name, an id or a unique prefix; left out, the latest of `repo`.
@@ -83,37 +84,9 @@ fn unknown(store: &Store, text: &str) -> Error {
         Entry::Good(session) if session.record.state != State::Discarded => Some(session.record.name),
         _ => None,
     });
-    let close = names.take(200).map(|name| (distance(&name, text), name)).min();
-    match close {
-        Some((d, name)) if d <= 2 => error.hint(format!("did you mean `{name}`?")),
-        _ => error.hint("`cowbox ls --all` lists them"),
-    }
-}
-
-/// Edits between two short words.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut before = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let change = before + usize::from(x != *y);
-            before = row[j + 1];
-            row[j + 1] = change.min(before + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distance;
-
-    #[test]
-    fn a_typing_mistake_is_near() {
-        assert_eq!(distance("api-7k3q", "api-7k3q"), 0);
-        assert_eq!(distance("api-7k3q", "api-7kq"), 1);
-        assert_eq!(distance("api-7k3q", "spi-7k4q"), 2);
+    let names: Vec<String> = names.take(200).collect();
+    match near::closest(text, names.iter().map(String::as_str)) {
+        Some(name) => error.hint(format!("did you mean `{name}`?")),
+        None => error.hint("`cowbox ls --all` lists them"),
     }
 }

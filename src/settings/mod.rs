@@ -1,26 +1,32 @@
 //! Flags, environment and configuration become one value; later stages read none of them.
 
 mod file;
+pub mod keys;
 mod repo_file;
+pub mod schema;
+mod unknown;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use directories::ProjectDirs;
+pub use file::{Config, Sources};
 pub use repo_file::RepoSettings;
 
 use crate::cli::{EngineChoice, NetworkArg, OnExit, RunArgs};
 use crate::engine::native::secrets;
 use crate::error::{Error, Result};
 use crate::policy::Network;
+use crate::profile::Partial;
 use crate::review::viewer::Viewer;
 use crate::ui::Ui;
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The command line, or its environment variable.
+    /// The command line, or an environment variable that is read with it.
     Flag,
     /// The user's configuration.
     Config,
@@ -141,15 +147,21 @@ pub struct RunSettings {
     pub on_exit: Option<OnExit>,
     /// What native hides.
     pub masked: Vec<PathBuf>,
+    /// Profile of a run that names neither a profile nor a command.
+    pub default_profile: Option<String>,
+    /// The user's own profiles.
+    pub profiles: BTreeMap<String, Partial>,
 }
 
 impl RunSettings {
     /// Flags over configuration over defaults.
     pub fn resolve(args: &RunArgs, places: &Places, ui: &Ui) -> Result<Self> {
-        let config = file::read(&places.config, ui)?;
+        let config = Sources::read(&places.config, ui)?.config()?;
         let engine = pick(args.engine, config.engine, EngineChoice::Auto);
         let network = pick(args.network, config.network, NetworkArg::Full);
-        let image = args.image.clone().or(config.image);
+        // What was asked for here counts more than another way to say it elsewhere.
+        let image = args.image.clone().or(config.image.filter(|_| args.setup.containerfile.is_none()));
+        let file = config.containerfile.filter(|_| args.image.is_none());
         if image
             .as_deref()
             .is_some_and(|i| i.is_empty() || i.starts_with('-') || i.chars().any(|c| c.is_control() || c == ' '))
@@ -163,7 +175,7 @@ impl RunSettings {
         Ok(Self {
             engine,
             image,
-            containerfile: args.setup.containerfile.clone().or(config.containerfile),
+            containerfile: args.setup.containerfile.clone().or(file),
             base_image: config.base_image,
             feature_registry: config.feature_registry,
             setup: SetupSetting::new(args.setup.setup.as_deref(), config.setup.as_deref()),
@@ -178,16 +190,19 @@ impl RunSettings {
             },
             on_exit: args.on_exit.or(config.on_exit),
             masked,
+            default_profile: config.default_profile,
+            profiles: config.profiles,
         })
     }
 }
 
 /// The viewer that `diff` is shown with on a terminal: only the user names one.
 pub fn viewer(places: &Places, ui: &Ui) -> Result<Option<Viewer>> {
-    let value = match std::env::var_os("COWBOX_VIEWER") {
-        Some(value) => Some(value),
-        None => file::read(&places.config, ui)?.viewer.map(OsString::from),
-    };
+    // An empty variable says that there is none, whatever the file says.
+    if std::env::var_os("COWBOX_VIEWER").is_some_and(|value| value.is_empty()) {
+        return Ok(None);
+    }
+    let value = file::Sources::read(&places.config, ui)?.config()?.viewer.map(OsString::from);
     Ok(value.and_then(|value| Viewer::parse(&value)))
 }
 

@@ -11,6 +11,10 @@ use crate::ui::Ui;
 
 /// Its name in the root of a repo.
 pub const NAME: &str = ".cowbox.toml";
+/// A hostile file has no more lines to fill a terminal with.
+const MOST_NAMED: usize = 8;
+/// The keys that a repo may use.
+pub const KEYS: &[&str] = &["setup"];
 
 /// The file, key by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -29,6 +33,9 @@ impl RepoSettings {
         };
         let text = String::from_utf8_lossy(&content);
         ui.detail(&format!("settings from {NAME}"));
+        for (line, what) in super::unknown::of_repo(&text).into_iter().take(MOST_NAMED) {
+            ui.warn(&format!("{NAME}, line {line}: {what}"));
+        }
         toml::from_str(&text).map_err(|e| {
             let line = e.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
             let why = crate::ui::sanitize::text(e.message().lines().next().unwrap_or_default());

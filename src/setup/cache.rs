@@ -276,6 +276,14 @@ mod tests {
         making.finish(record(key, Path::new("/repo"), Kind::Native, None)).unwrap()
     }
 
+    /// A child of another test has our locks, too, until it comes to its exec.
+    fn soon(holds: impl Fn() -> bool) -> bool {
+        (0..100).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            holds()
+        })
+    }
+
     #[test]
     fn only_what_is_whole_is_found() {
         let dir = tempfile::tempdir().unwrap();
@@ -292,7 +300,7 @@ mod tests {
         drop(half);
         assert!(cache.newest(&key.id()).is_none());
         assert_eq!(cache.all().len(), 1);
-        assert_eq!(cache.unfinished()[0].1, dir);
+        assert!(soon(|| cache.unfinished().first().is_some_and(|(_, left)| *left == dir)));
         assert!(cache.newest(&make(&cache, "b").record.key.id()).is_some());
         assert!(!dir.exists());
         // Failed: out of the way of the next one, and not found either.
@@ -302,7 +310,7 @@ mod tests {
         drop(failed);
         drop(cache.reserve(&key.id(), || {}, clear).unwrap());
         assert!(dir.is_dir() && cache.all().len() == 2);
-        assert!(cache.unfinished().iter().any(|(_, left)| *left == dir));
+        assert!(soon(|| cache.unfinished().iter().any(|(_, left)| *left == dir)));
         cache.remove(&made).unwrap();
         assert!(cache.newest(&made.record.key.id()).is_none());
     }

@@ -10,13 +10,24 @@ use crate::engine::oci::command_or_shell;
 /// Where what runs in the background talks to: the terminal is the command's.
 const LOG: &str = "/tmp/cowbox-background.log";
 
-/// The command with what comes before it: entrypoints of features and the image's `own` command in the background,
-/// then the steps. Their output goes to stderr, for stdout is the command's.
-pub fn wrap(command: &[OsString], steps: &[Step], entrypoints: &[String], own: &[String]) -> Vec<OsString> {
-    if steps.is_empty() && entrypoints.is_empty() && own.is_empty() {
+/// What runs in the background.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Background<'a> {
+    /// Entrypoints of features.
+    pub entrypoints: &'a [String],
+    /// The image's own command.
+    pub own: &'a [String],
+}
+
+/// The command with what comes before it: `first`, as a shell's own lines, what runs in the background, then the steps.
+/// Their output goes to stderr, for stdout is the command's.
+pub fn wrap(command: &[OsString], first: &str, steps: &[Step], background: Background<'_>) -> Vec<OsString> {
+    let Background { entrypoints, own } = background;
+    if steps.is_empty() && first.is_empty() && entrypoints.is_empty() && own.is_empty() {
         return command.to_vec();
     }
-    let mut script = background(entrypoints, own);
+    let mut script = String::from(first);
+    script.push_str(&start_in_background(entrypoints, own));
     script.push_str("fail() { echo \"cowbox: error: $1 failed with exit code $2\" >&2; exit 125; }\n");
     let groups =
         steps.chunk_by(|a, b| a.parallel_group.is_some() && a.hook == b.hook && a.parallel_group == b.parallel_group);
@@ -43,7 +54,7 @@ pub fn wrap(command: &[OsString], steps: &[Step], entrypoints: &[String], own: &
 
 /// Starts what is to go on beside the command. It is nobody's child then, and pid 1 looks after it. An entrypoint
 /// gets a moment to come to its end: most start something and return. One that fails is not the command's trouble.
-fn background(entrypoints: &[String], own: &[String]) -> String {
+fn start_in_background(entrypoints: &[String], own: &[String]) -> String {
     if entrypoints.is_empty() && own.is_empty() {
         return String::new();
     }
@@ -97,7 +108,12 @@ mod tests {
 
     fn run_with(steps: &[Step], entrypoints: &[&str], own: &[&str]) -> (i32, String, String) {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        let words = wrap(&["echo".into(), "it's".into()], steps, &owned(entrypoints), &owned(own));
+        let words = wrap(
+            &["echo".into(), "it's".into()],
+            "",
+            steps,
+            Background { entrypoints: &owned(entrypoints), own: &owned(own) },
+        );
         // Not of this machine.
         let words: Vec<OsString> = words.iter().map(|w| w.to_str().unwrap().replace(LOG, "/dev/null").into()).collect();
         let output = std::process::Command::new(&words[0]).args(&words[1..]).output().unwrap();
@@ -107,7 +123,7 @@ mod tests {
 
     #[test]
     fn steps_come_first_and_stdout_is_the_commands() {
-        assert_eq!(wrap(&["x".into()], &[], &[], &[]), ["x"]);
+        assert_eq!(wrap(&["x".into()], "", &[], Background::default()), ["x"]);
         assert_eq!(run(&[step("echo 'a b'", None)]), (0, "it's\n".into(), "a b\n".into()));
         let (code, out, said) = run(&[step("exit 3", None), step("echo never", None)]);
         assert_eq!((code, out.as_str()), (125, ""));

@@ -82,10 +82,10 @@ fn an_unknown_engine_is_refused_with_those_there_are(engine: Engine) {
 fn a_wrong_configuration_is_refused_by_its_line(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     for (text, line, word) in [
-        ("motor = 1\n", 1, "motor"),
-        ("# mine\n\nnetwork = \"none\"\nmotor = 1\n", 4, "motor"),
+        ("# mine\n\nnetwork = \"none\"\nengine = 1\n", 4, ""),
         ("engine = 7\n", 1, ""),
-        ("[native]\nmask = [\".ssh\"]\nmask_more = []\n", 3, "mask_more"),
+        ("[native]\nmask = [\".ssh\"]\nmask-more = 1\n", 3, ""),
+        ("network = \"nnoe\"\n", 1, "nnoe"),
         ("on-exit = \"keep\n", 1, ""),
         ("network = \"none\"\nnetwork = \"full\"\n", 2, ""),
     ] {

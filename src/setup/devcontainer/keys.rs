@@ -1,5 +1,6 @@
 //! The keys there are, and what somebody may have meant.
 
+use crate::near;
 use crate::ui::sanitize;
 
 use super::node::{At, Data};
@@ -98,39 +99,15 @@ pub(super) fn unknown(top: &At<'_>) -> Option<String> {
                 more += 1;
                 continue;
             }
-            let meant = closest(key, known).map(|near| format!(" (`{prefix}{near}`?)")).unwrap_or_default();
+            let meant = near::closest(key, known.iter().copied())
+                .map(|near| format!(" (`{prefix}{near}`?)"))
+                .unwrap_or_default();
             let short: String = key.chars().take(LONGEST).collect();
             found.push(format!("`{prefix}{}`{meant}", sanitize::text(&short)));
         }
     }
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!found.is_empty()).then(|| format!("unknown keys are ignored: {}{more}", found.join(", ")))
-}
-
-/// A known key that is at most two letters away, whatever the case.
-fn closest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
-    if key.chars().count() > LONGEST {
-        return None;
-    }
-    let key = key.to_lowercase();
-    let near = known.iter().map(|k| (distance(&key, &k.to_lowercase()), *k)).min_by_key(|(far, _)| *far)?;
-    // Of a short name two letters are most of it.
-    (near.0 <= 2 && near.0 * 3 <= near.1.len()).then_some(near.1)
-}
-
-/// Letters to change, add or remove.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -164,12 +141,5 @@ mod tests {
         let keys = (0..20).map(|i| (format!("k{i}\u{1b}[2J"), json!(1))).collect();
         let found = unknown_in(serde_json::Value::Object(keys)).unwrap();
         assert!(found.ends_with("and 12 more") && !found.contains('\u{1b}'), "{found}");
-    }
-
-    #[test]
-    fn distances() {
-        for (a, b, far) in [("", "abc", 3), ("abc", "abc", 0), ("image", "imagge", 1), ("kitten", "sitting", 3)] {
-            assert_eq!((distance(a, b), distance(b, a)), (far, far), "{a} {b}");
-        }
     }
 }
