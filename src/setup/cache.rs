@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
@@ -146,13 +147,16 @@ impl Cache {
 
     /// What was left by those that failed or were killed, and that nobody is making any more.
     /// Whether a session shows one that failed is for the caller to find out.
-    pub fn unfinished(&self) -> Vec<(File, PathBuf)> {
+    pub fn unfinished(&self) -> Vec<(Rc<File>, PathBuf)> {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        // One key may have several.
+        let mut locks: BTreeMap<String, Option<Rc<File>>> = BTreeMap::new();
         let with_lock = |dir: PathBuf| {
             let name = dir.file_name()?.to_str()?;
             let name = name.strip_suffix(UNFINISHED).or_else(|| name.strip_suffix(FAILED))?;
-            let lock = File::open(self.lock_of(name.split('-').next()?)).ok()?;
-            lock.try_lock().ok()?;
+            let key = name.split('-').next()?;
+            let take = || File::open(self.lock_of(key)).ok().filter(|lock| lock.try_lock().is_ok()).map(Rc::new);
+            let lock = locks.entry(key.to_owned()).or_insert_with(take).clone()?;
             // Finished in the meantime.
             dir.is_dir().then_some((lock, dir))
         };
