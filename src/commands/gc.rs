@@ -203,8 +203,11 @@ fn old_environments(context: &Context<'_>, used: &[String], args: &GcArgs, repor
             continue;
         }
         let bytes = size(prepared.dir());
-        if !args.dry_run {
-            remove_environment(context, &cache, prepared)?;
+        if !args.dry_run
+            && let Err(error) = remove_environment(context, &cache, prepared, args.force)
+        {
+            context.ui.warn(&format!("environment {id}: {}", error.message()));
+            continue;
         }
         report.freed += bytes;
         report.removed.push(Removed { id, name: None, why: "environment", bytes });
@@ -309,13 +312,16 @@ fn remove_unfinished(context: &Context<'_>, dir: &Path, sandbox: Option<record::
     }
 }
 
-fn remove_environment(context: &Context<'_>, cache: &Cache, prepared: &Prepared) -> Result<()> {
+fn remove_environment(context: &Context<'_>, cache: &Cache, prepared: &Prepared, force: bool) -> Result<()> {
     let failed = |e: std::io::Error| Error::io("remove", prepared.dir(), e);
     if let Some(image) = &prepared.record.image
-        && let Ok(engine) = crate::engine::detect::open(prepared.record.engine, &context.places, context.ui)
-        && let Some(client) = engine.client()
+        && let Err(error) = remove_image(context, prepared.record.engine, image)
     {
-        client.attempt(&["rmi", image]);
+        // Nobody would know of the image any more.
+        if !force {
+            return Err(error);
+        }
+        context.ui.warn(error.message());
     }
     if let Some(home) = &prepared.record.home {
         access::in_child(|| remove::tree(&home.0))?;
@@ -323,6 +329,16 @@ fn remove_environment(context: &Context<'_>, cache: &Cache, prepared: &Prepared)
     match cache.remove(prepared) {
         Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => access::in_child(|| cache.remove(prepared)),
         other => other.map_err(failed),
+    }
+}
+
+fn remove_image(context: &Context<'_>, kind: crate::engine::Kind, image: &str) -> Result<()> {
+    let left = |why: &str| Error::new(format!("the image {image} cannot be removed: {why}"));
+    let engine = crate::engine::detect::open(kind, &context.places, context.ui).map_err(|why| left(&why))?;
+    let Some(client) = engine.client() else { return Ok(()) };
+    match client.capture(&["rmi", image]) {
+        Err(error) if !matches!(engine.image_facts(image), Ok(None)) => Err(left(error.message())),
+        _ => Ok(()),
     }
 }
 

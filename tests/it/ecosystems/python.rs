@@ -11,12 +11,14 @@ const APP: &str = "import six, sys\nassert sys.prefix != sys.base_prefix\nprint(
 const RUN: &str = "python -B app.py > out.txt";
 
 fn requirements_of_pip(engine: Engine) {
+    // The same as the others ask for, so that one image serves all.
+    let floor = "[project]\nname = \"the-app\"\nversion = \"1\"\nrequires-python = \">=3.9\"\n";
     let requirements = "six==1.16.0 --hash=sha256:8abb2f1d86890a2dfb989f9a77cfcfd3e47c2a354b01111771326f8aa26e0254\n";
     serves_a_command_offline(
         engine,
         &Project {
             runtime: "python",
-            files: &[("requirements.txt", requirements), ("app.py", APP)],
+            files: &[("requirements.txt", requirements), ("pyproject.toml", floor), ("app.py", APP)],
             evidence: "requirements.txt",
             command: RUN,
             output: "1.16.0\n",
