@@ -18,11 +18,16 @@ pub fn write(diff: &LineDiff<'_>, painter: &mut Painter<'_>) -> io::Result<()> {
 
 /// Writes one hunk: where it lies, then its lines.
 pub fn write_one(diff: &LineDiff<'_>, hunk: &[DiffOp], painter: &mut Painter<'_>) -> io::Result<()> {
-    let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { return Ok(()) };
+    painter.place(&place(hunk))?;
+    hunk.iter().try_for_each(|op| write_op(diff, op, painter))
+}
+
+/// `@@ -1,3 +1,4 @@`
+pub fn place(hunk: &[DiffOp]) -> String {
+    let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { return String::new() };
     let old = range(first.old_range().start, last.old_range().end);
     let new = range(first.new_range().start, last.new_range().end);
-    painter.place(&format!("@@ -{old} +{new} @@"))?;
-    hunk.iter().try_for_each(|op| write_op(diff, op, painter))
+    format!("@@ -{old} +{new} @@")
 }
 
 fn write_op(diff: &LineDiff<'_>, op: &DiffOp, painter: &mut Painter<'_>) -> io::Result<()> {
