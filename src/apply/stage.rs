@@ -159,9 +159,8 @@ impl<'a> Stage<'a> {
         as_judged(node, &leaf.found.id)?;
         let mut to = place.create()?;
         to.write_all(bytes)?;
-        let target = self.host.place(&node.path)?;
-        if target.find()?.is_some() {
-            let marks = marks::read(target.open()?.as_fd(), Encoding::Plain)?;
+        if self.host.find(&node.path)?.is_some() {
+            let marks = marks::read(self.host.place(&node.path)?.open()?.as_fd(), Encoding::Plain)?;
             for (name, value) in &marks.xattrs {
                 marks::set(&to, name, value)?;
             }

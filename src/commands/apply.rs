@@ -207,7 +207,12 @@ pub fn land(context: &Context<'_>, session: &mut Session, args: &ApplyArgs, pick
     let event = format!("applied: {}", changes(outcome.applied.len()));
     session.record.history.push(record::HistoryEntry { time: record::now(), event });
     session.save()?;
-    ui.say(&format!("{} applied · take it back with `cowbox undo {}`", changes(outcome.applied.len()), session.name()));
+    let in_part = match plan.parts.len() {
+        0 => String::new(),
+        n => format!(", {n} of them in part"),
+    };
+    let count = changes(outcome.applied.len());
+    ui.say(&format!("{count} applied{in_part} · take it back with `cowbox undo {}`", session.name()));
     Ok(outcome)
 }
 

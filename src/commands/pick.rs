@@ -8,8 +8,7 @@ use crate::changes::details::{self, Details};
 use crate::changes::{Change, Class};
 use crate::error::{Error, Kind, Result};
 use crate::review::pick::items::Items;
-use crate::review::pick::screen::{self, Ended};
-use crate::review::pick::{Depth, plain};
+use crate::review::pick::{Depth, Ended, plain, screen};
 use crate::session::Session;
 
 /// The changes that would land, each with its lines and risks, and where their contents are.
@@ -37,22 +36,22 @@ impl<'a> Shown<'a> {
         Ok(Self { look, contents, changes })
     }
 
-    /// Lets a person choose. `None`: nothing was, or it was broken off.
-    pub fn choose(&self, context: &Context<'_>, depth: Depth, plainly: bool) -> Result<Option<Picks>> {
+    /// Lets a person choose. What is picked counts if that ended with a choice.
+    pub fn choose(&self, context: &Context<'_>, depth: Depth, plainly: bool) -> Result<(Ended, Picks)> {
         let ui = context.ui;
         let session = self.contents.session();
         let mut items = Items::of(self.look.set(), &self.changes);
         let failed = |e| context.unreadable(session, &e);
         let title = format!("session {}", session.name());
-        let chosen = if plainly || !ui.can_draw() {
+        let ended = if plainly || !ui.can_draw() {
             plain::run(&mut items, depth, &self.contents, ui).map_err(failed)?
         } else {
             let color = ui.talk_color();
             let (left, ended) = screen::run(items, depth, &title, &self.contents, color).map_err(failed)?;
             items = left;
-            matches!(ended, Ended::Chosen)
+            ended
         };
-        Ok(chosen.then(|| items.picks()))
+        Ok((ended, items.picks()))
     }
 }
 
@@ -72,5 +71,8 @@ pub fn of_apply(
     let shown = Shown::new(context, session, look, wanted)?;
     context.reviewed(session, look)?;
     let broken_off = || Error::of(Kind::Interrupted, "nothing was chosen, and nothing was applied");
-    shown.choose(context, Depth::Lines, plainly)?.ok_or_else(broken_off)
+    match shown.choose(context, Depth::Lines, plainly)? {
+        (Ended::Chosen, picks) => Ok(picks),
+        _ => Err(broken_off()),
+    }
 }

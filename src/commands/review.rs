@@ -12,10 +12,10 @@ use crate::error::{Error, Kind, Result};
 use crate::git::commits;
 use crate::review::glance::Glance;
 use crate::review::menu::{self, Choice};
-use crate::review::pick::Depth;
-use crate::session::Session;
+use crate::review::pick::{Depth, Ended};
 use crate::session::lock::Lock;
 use crate::session::state::Action;
+use crate::session::{Session, State};
 use crate::ui::Ui;
 
 /// What a person can say to the question.
@@ -96,7 +96,8 @@ enum Heard {
 
 impl Review<'_> {
     fn talk(&mut self, session: &mut Session) -> Result<End> {
-        loop {
+        // Somebody else may have discarded it or gone on in it; that has been said then.
+        while session.record.state == State::Stopped {
             let look = match self.look.take() {
                 Some(look) => self.context.look_closer(session, look)?,
                 None => self.context.look_closely(session)?,
@@ -131,6 +132,7 @@ impl Review<'_> {
                 }
             }
         }
+        Ok(End::Done)
     }
 
     /// Says what there is and asks; picking files or hunks is part of the answer.
@@ -156,9 +158,14 @@ impl Review<'_> {
         context.reviewed(session, look)?;
         let start = if glance.shown.is_empty() { KEEP } else { 0 };
         let Some(answer) = menu::ask(ui, "What now?", &CHOICES, start) else { return Ok(Heard::Silence) };
-        let picks = match answer {
-            Answer::Files => shown.choose(context, Depth::Files, false)?,
-            Answer::Hunks => shown.choose(context, Depth::Lines, false)?,
+        let depth = match answer {
+            Answer::Files => Some(Depth::Files),
+            Answer::Hunks => Some(Depth::Lines),
+            _ => None,
+        };
+        let picks = match depth.map(|depth| shown.choose(context, depth, false)).transpose()? {
+            Some((Ended::Gone, _)) => return Ok(Heard::Silence),
+            Some((Ended::Chosen, picks)) => Some(picks),
             _ => None,
         };
         Ok(Heard::Answer { answer, picks, at_stake: !shown.changes.is_empty() || commits > 0 })
@@ -170,7 +177,7 @@ impl Review<'_> {
         let name = session.name().to_owned();
         if vcs == 0 && commits == 0 && !holds_more(session) {
             self.discard(session)?;
-            ui.say(&format!("no changes · session {name} is gone"));
+            ui.say(&format!("no changes · session {name} is discarded"));
             return Ok(End::Done);
         }
         let inside = if vcs > 0 { format!(" ({vcs} more inside .git)") } else { String::new() };

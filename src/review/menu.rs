@@ -34,7 +34,7 @@ pub fn ask<T: Copy>(ui: &Ui, title: &str, choices: &[Choice<T>], start: usize) -
         if tty.write(&menu).is_err() {
             break None;
         }
-        match tty.next() {
+        match tty.event() {
             Event::Gone | Event::Key(Key::Interrupt) => break None,
             Event::Key(Key::Up) => at = (at + choices.len() - 1) % choices.len(),
             Event::Key(Key::Down) => at = (at + 1) % choices.len(),
@@ -63,7 +63,7 @@ fn draw<T>(title: &str, choices: &[Choice<T>], at: usize, drawn: usize, columns:
     }
     // One column less: a full line would break.
     let cut = |line: &str| truncate_str(line, columns.saturating_sub(1), "").into_owned();
-    let _ = write!(out, "\x1b[J{}\n", cut(title));
+    let _ = writeln!(out, "\x1b[J{}", cut(title));
     for (number, choice) in choices.iter().enumerate() {
         let line = cut(&format!("{} {}  {}", if number == at { '>' } else { ' ' }, choice.key, choice.words));
         let _ = match number == at && color {
@@ -80,7 +80,7 @@ fn ask_plainly<T: Copy>(ui: &Ui, title: &str, choices: &[Choice<T>]) -> Option<T
     let list: Vec<String> = choices.iter().map(|choice| format!("{} = {}", choice.key, choice.words)).collect();
     loop {
         ui.show(&format!("{title} {}\n> ", list.join(", ")));
-        let Some(line) = answers.next() else {
+        let Some(line) = answers.line() else {
             ui.show("\n");
             return None;
         };

@@ -20,14 +20,15 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// From now on Ctrl-C and the end of the terminal are answers too.
+    /// From now on Ctrl-C and the end of the terminal are answers too. On a terminal what was typed before is none.
     pub fn new() -> io::Result<Self> {
+        let _ = rustix::termios::tcflush(stdin(), rustix::termios::QueueSelector::IFlush);
         let watched = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
         Ok(Self { signals: Signals::collect(&watched)?, pending: Vec::new() })
     }
 
     /// The next line, without blanks around it; `None`: there will be no more.
-    pub fn next(&mut self) -> Option<String> {
+    pub fn line(&mut self) -> Option<String> {
         loop {
             if let Some(end) = self.pending.iter().position(|b| *b == b'\n') {
                 let line: Vec<u8> = self.pending.drain(..=end).collect();

@@ -70,16 +70,17 @@ impl Tty {
         let saved = tcgetattr(stdin())?;
         let signals = Signals::collect(&WATCHED)?;
         let tty = Self { saved, signals, extent, pending: Vec::new() };
-        tty.enter()?;
+        // What was typed before a question was shown is no answer to it.
+        tty.enter(OptionalActions::Flush)?;
         Ok(tty)
     }
 
-    fn enter(&self) -> io::Result<()> {
+    fn enter(&self, when: OptionalActions) -> io::Result<()> {
         let mut settings = self.saved.clone();
         settings.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG | LocalModes::IEXTEN;
         settings.special_codes[SpecialCodeIndex::VMIN] = 1;
         settings.special_codes[SpecialCodeIndex::VTIME] = 0;
-        tcsetattr(stdin(), OptionalActions::Now, &settings)?;
+        tcsetattr(stdin(), when, &settings)?;
         self.write(self.extent.enter())
     }
 
@@ -102,7 +103,7 @@ impl Tty {
     }
 
     /// Waits for what happens next. Being suspended is done here.
-    pub fn next(&mut self) -> Event {
+    pub fn event(&mut self) -> Event {
         loop {
             if let Some((key, length)) = parse(&self.pending) {
                 self.pending.drain(..length);
@@ -142,7 +143,7 @@ impl Tty {
             Signal::SIGWINCH => Event::Redraw,
             Signal::SIGCONT => {
                 // Whoever had the terminal meanwhile may have left it in any state.
-                let _ = self.enter();
+                let _ = self.enter(OptionalActions::Now);
                 Event::Redraw
             }
             _ => Event::Gone,
@@ -165,7 +166,7 @@ impl Tty {
     fn suspend(&self) {
         self.leave();
         let _ = raise(Signal::SIGTSTP);
-        let _ = self.enter();
+        let _ = self.enter(OptionalActions::Now);
     }
 }
 

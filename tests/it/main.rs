@@ -44,6 +44,7 @@ mod privileges;
 mod recovery;
 mod repo_shapes;
 mod resume;
+mod review;
 mod run_options;
 mod secrets;
 mod session;

@@ -266,3 +266,98 @@ fn has_lines(change: &Change, details: &Details) -> bool {
         && !change.merged
         && details.insertions + details.deletions > 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changes::details;
+    use crate::diff::double::{Node, Tree, Trees};
+    use crate::layer::entry::Identity;
+
+    fn file(content: &str) -> Node {
+        Node::File(0o644, content.into())
+    }
+
+    fn trees<const A: usize, const B: usize>(old: [(&str, Node); A], new: [(&str, Node); B]) -> Trees {
+        let tree =
+            |nodes: Vec<(&str, Node)>| nodes.into_iter().map(|(path, node)| (path.into(), node)).collect::<Tree>();
+        Trees { old: tree(old.into()), new: tree(new.into()) }
+    }
+
+    fn changes(trees: &Trees) -> ChangeSet {
+        let mut changes = trees.changes(&[]);
+        for change in &mut changes {
+            change.host = change.old.map(|_| Identity { inode: 1, size: 0, mode: 0, mtime: 0, ctime: 0 });
+        }
+        ChangeSet { changes, links: Vec::new() }
+    }
+
+    /// What is picked after `choose` had its way with everything.
+    fn picked(trees: &Trees, choose: impl Fn(&mut Item<'_>)) -> Vec<String> {
+        let set = changes(trees);
+        let shown: Vec<_> = set.changes.iter().map(|change| (change, details::of(change, trees).unwrap())).collect();
+        let mut items = Items::of(&set, &shown);
+        for item in &mut items.list {
+            item.read(trees).unwrap();
+            choose(item);
+        }
+        items
+            .picks()
+            .0
+            .into_iter()
+            .map(|(path, pick)| match pick {
+                Pick::Whole => path.display().to_string(),
+                Pick::Part(part) => format!("{}: {:?}", path.display(), String::from_utf8_lossy(&part.bytes)),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn folders_come_with_what_is_in_them_and_go_with_the_last_of_it() {
+        let dir = || Node::Dir(0o755);
+        let trees = trees(
+            [("gone", dir()), ("gone/a", file("a\n")), ("gone/b", file("b\n"))],
+            [("empty", dir()), ("new", dir()), ("new/x", file("x\n")), ("new/y", file("y\n"))],
+        );
+        let only = |names: &'static [&'static str]| {
+            move |item: &mut Item<'_>| item.choose(names.iter().any(|name| item.change.path == Path::new(name)))
+        };
+        assert_eq!(picked(&trees, only(&[])), Vec::<String>::new());
+        assert_eq!(picked(&trees, only(&["new/y"])), ["new", "new/y"]);
+        assert_eq!(picked(&trees, only(&["gone/a"])), ["gone/a"]);
+        assert_eq!(picked(&trees, only(&["gone/a", "gone/b"])), ["gone", "gone/a", "gone/b"]);
+        assert_eq!(picked(&trees, only(&["empty"])), ["empty"]);
+    }
+
+    #[test]
+    fn what_goes_with_a_replaced_folder_is_no_choice_of_its_own() {
+        let trees = trees([("x", Node::Dir(0o755)), ("x/a", file("a\n"))], [("x", file("now a file\n"))]);
+        assert_eq!(picked(&trees, |item| item.choose(true)), ["x", "x/a"]);
+        assert_eq!(picked(&trees, |item| item.choose(false)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn lines_that_are_all_chosen_are_the_whole_and_none_is_nothing() {
+        let trees = trees([("f", file("1\n2\n"))], [("f", file("1\nzwei\n"))]);
+        assert_eq!(picked(&trees, |item| item.choose_lines(0..1, false)), [r#"f: "1\n2\nzwei\n""#]);
+        assert_eq!(picked(&trees, |item| item.choose_lines(0..2, false)), Vec::<String>::new());
+        let twice = |item: &mut Item<'_>| {
+            item.choose_lines(0..1, false);
+            item.choose_lines(0..1, true);
+        };
+        assert_eq!(picked(&trees, twice), ["f"]);
+    }
+
+    #[test]
+    fn what_has_no_lines_is_whole_or_nothing() {
+        let trees = trees(
+            [("binary", file("\0a")), ("mode", file("x\n")), ("gone", file("x\n")), ("type", file("x"))],
+            [("binary", file("\0b")), ("mode", Node::File(0o755, "x\n".into())), ("type", Node::Link(b"x".into()))],
+        );
+        let set = changes(&trees);
+        let shown: Vec<_> = set.changes.iter().map(|change| (change, details::of(change, &trees).unwrap())).collect();
+        let items = Items::of(&set, &shown);
+        assert_eq!(items.list.iter().filter(|item| item.has_lines).count(), 0);
+        assert_eq!(items.list.len(), 4);
+    }
+}

@@ -10,6 +10,17 @@ pub mod text;
 mod tree;
 mod view;
 
+/// How choosing ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With a choice.
+    Chosen,
+    /// Without one.
+    Left,
+    /// Nobody is there any more.
+    Gone,
+}
+
 /// How deep a choice goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::Depth;
 use super::items::{Item, Items};
 use super::text::{Hunk, Sign, Text};
 use super::view;
+use super::{Depth, Ended};
 use crate::changes::contents::Contents;
 use crate::changes::read::Unreadable;
 use crate::error::show;
@@ -32,9 +32,9 @@ enum Reply {
     Split,
 }
 
-/// Asks for each item in turn. `false`: it was broken off, and nothing is chosen.
-pub fn run(items: &mut Items<'_>, depth: Depth, contents: &dyn Contents, ui: &Ui) -> Result<bool, Unreadable> {
-    let Ok(answers) = Answers::new() else { return Ok(false) };
+/// Asks for each item in turn.
+pub fn run(items: &mut Items<'_>, depth: Depth, contents: &dyn Contents, ui: &Ui) -> Result<Ended, Unreadable> {
+    let Ok(answers) = Answers::new() else { return Ok(Ended::Gone) };
     let mut talk = Talk { answers, ui };
     items.list.iter_mut().for_each(|item| item.choose(false));
     for item in &mut items.list {
@@ -43,12 +43,15 @@ pub fn run(items: &mut Items<'_>, depth: Depth, contents: &dyn Contents, ui: &Ui
         }
         match talk.item(item) {
             Some(true) => {}
-            Some(false) => return Ok(true),
-            None => return Ok(false),
+            Some(false) => return Ok(Ended::Chosen),
+            None => return Ok(Ended::Gone),
         }
     }
-    Ok(true)
+    Ok(Ended::Chosen)
 }
+
+/// Lines by their numbers, and whether they are wanted.
+type Wish = (Range<usize>, bool);
 
 struct Talk<'u> {
     answers: Answers,
@@ -79,7 +82,7 @@ impl Talk<'_> {
     }
 
     /// The answers for every part of a file, and whether there will be more.
-    fn hunks(&mut self, item: &Item<'_>, text: &Text) -> Option<(Vec<(Range<usize>, bool)>, bool)> {
+    fn hunks(&mut self, item: &Item<'_>, text: &Text) -> Option<(Vec<Wish>, bool)> {
         let mut chosen = Vec::new();
         let mut all = None;
         if item.has_mode() {
@@ -146,7 +149,7 @@ impl Talk<'_> {
         let letters = if splits { "y,n,q,a,d,s,?" } else { "y,n,q,a,d,?" };
         loop {
             self.ui.show(&format!("{question} [{letters}]? "));
-            let Some(line) = self.answers.next() else {
+            let Some(line) = self.answers.line() else {
                 self.ui.show("\n");
                 return None;
             };

@@ -4,10 +4,10 @@ use std::io;
 
 use console::truncate_str;
 
-use super::Depth;
 use super::items::Items;
 use super::tree::{Row, Tree};
 use super::view::{self, HELP, KEYS};
+use super::{Depth, Ended};
 use crate::changes::contents::Contents;
 use crate::changes::read::Unreadable;
 use crate::ui::key::Key;
@@ -15,15 +15,6 @@ use crate::ui::tty::{Event, Extent, Tty};
 
 /// So few files are shown with their lines at once.
 const FEW: usize = 3;
-
-/// How it ended.
-#[derive(Debug)]
-pub enum Ended {
-    /// With a choice.
-    Chosen,
-    /// Without one: by a key, or nobody is there any more.
-    Left,
-}
 
 /// What is on the screen.
 struct Picker<'a> {
@@ -53,7 +44,7 @@ pub fn run<'a>(
     }
     let ended = match Tty::open(Extent::Screen) {
         Ok(mut tty) => picker.talk(&mut tty, contents)?,
-        Err(_) => Ended::Left,
+        Err(_) => Ended::Gone,
     };
     Ok((picker.tree.items, ended))
 }
@@ -74,10 +65,10 @@ impl Picker<'_> {
         loop {
             let (rows, columns) = tty.size();
             if self.draw(tty, rows, columns).is_err() {
-                return Ok(Ended::Left);
+                return Ok(Ended::Gone);
             }
-            let key = match tty.next() {
-                Event::Gone => return Ok(Ended::Left),
+            let key = match tty.event() {
+                Event::Gone => return Ok(Ended::Gone),
                 Event::Redraw => continue,
                 Event::Key(key) => key,
             };
@@ -119,7 +110,9 @@ impl Picker<'_> {
 
     fn draw(&mut self, tty: &Tty, rows: usize, columns: usize) -> io::Result<()> {
         let room = rows.saturating_sub(3).max(1);
-        self.top = self.top.min(self.at).max((self.at + 1).saturating_sub(room));
+        // No rows are missed above while there is room below.
+        let last = self.tree.rows.len().saturating_sub(room);
+        self.top = self.top.min(self.at).min(last).max((self.at + 1).saturating_sub(room));
         let cut = |text: &str| truncate_str(text, columns.saturating_sub(1), "").into_owned();
         let mut lines = vec![cut(&self.head())];
         if self.help {
@@ -134,7 +127,7 @@ impl Picker<'_> {
         lines.truncate(rows);
         let mut frame = String::from("\x1b[H");
         for (number, line) in lines.iter().enumerate() {
-            frame.push_str(if number == 0 { "" } else { "\r\n" });
+            frame.push_str(if number == 0 { "" } else { "\n" });
             frame.push_str(line);
             frame.push_str("\x1b[K");
         }
