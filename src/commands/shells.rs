@@ -38,10 +38,18 @@ impl Shells {
                 // The session's lock among them: it would stay taken.
                 close_all_except(&[asked.as_raw_fd(), answers.as_raw_fd()]);
                 let _ = set_parent_process_death_signal(Some(Death::TERM));
-                wait(File::from(asked), File::from(answers), name, ui);
+                let mut answers = File::from(answers);
+                let _ = answers.write_all(b"r");
+                wait(File::from(asked), answers, name, ui);
                 exit_now(0)
             }
-            Side::Parent(pid) => Ok(Self { ask: Some(ask.into()), answer: answer.into(), pid }),
+            Side::Parent(pid) => {
+                drop(answers);
+                let mut shells = Self { ask: Some(ask.into()), answer: answer.into(), pid };
+                // Until it has let go of the session's lock, we could not take that again.
+                shells.answer.read_exact(&mut [0]).map_err(failed)?;
+                Ok(shells)
+            }
         }
     }
 

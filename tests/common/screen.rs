@@ -1,13 +1,15 @@
 //! What a terminal shows of the bytes that were written to it: as much of that as cowbox uses.
 
+type Lines = Vec<Vec<char>>;
+
 /// A grid of characters. Anything that it does not know fails the test: then it would show something else.
 pub struct Screen {
     rows: usize,
     columns: usize,
-    lines: Vec<Vec<char>>,
+    lines: Lines,
     at: (usize, usize),
     /// What comes back when the other screen is left.
-    saved: Option<(Vec<Vec<char>>, (usize, usize))>,
+    saved: Option<(Lines, (usize, usize))>,
     /// Whether the cursor is shown.
     pub cursor: bool,
 }
@@ -70,7 +72,7 @@ impl Screen {
     fn sequence(&mut self, parameters: &str, letter: char) {
         let number = parameters.parse::<usize>().unwrap_or(1);
         match (parameters, letter) {
-            (_, 'm') => {}
+            (_, 'm' | 'n') => {}
             ("", 'H') => self.at = (0, 0),
             (_, 'A') => self.at.0 = self.at.0.saturating_sub(number),
             ("", 'K') => self.lines[self.at.0].truncate(self.at.1),

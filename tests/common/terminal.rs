@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use nix::fcntl::OFlag;
 use nix::pty::{grantpt, posix_openpt, ptsname_r, unlockpt};
@@ -112,6 +113,19 @@ impl Terminal {
     /// What is on the screen now.
     pub fn now(&self) -> Screen {
         Screen::of(&self.screen.lock().unwrap(), self.size.0.into(), self.size.1.into())
+    }
+
+    /// What is on the screen when nothing has been drawn for a while: a frame may come in pieces.
+    pub fn still(&self) -> Screen {
+        let length = || self.screen.lock().unwrap().len();
+        let mut last = length();
+        loop {
+            std::thread::sleep(Duration::from_millis(150));
+            match length() {
+                now if now == last => return self.now(),
+                now => last = now,
+            }
+        }
     }
 
     /// Waits until the screen, as a person sees it, satisfies `check`.

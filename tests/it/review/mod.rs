@@ -16,7 +16,7 @@ macro_rules! screen {
         // An empty screen is high.
         settings.add_filter(r"\n{3,}", "\n\n");
         settings.bind(|| {
-            insta::allow_duplicates! { insta::assert_snapshot!(terminal.now().text(), @$expected) }
+            insta::allow_duplicates! { insta::assert_snapshot!(terminal.still().text(), @$expected) }
         });
     }};
 }
