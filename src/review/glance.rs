@@ -5,7 +5,7 @@ use std::path::Path;
 use console::truncate_str;
 
 use crate::changes::details::Details;
-use crate::changes::risk::Risk;
+use crate::changes::risk::{Risk, Tier};
 use crate::changes::{Change, Meta};
 use crate::diff::columns;
 use crate::layer::entry::Kind;
@@ -44,6 +44,7 @@ impl Glance<'_> {
         let what = match files {
             0 if self.shown.is_empty() => "nothing changed that git does not ignore".to_owned(),
             0 => counted(self.shown.len(), "directory changed", "directories changed"),
+            n if plus + minus == 0 => counted(n, "file changed", "files changed"),
             n => format!("{}, +{plus} -{minus}", counted(n, "file changed", "files changed")),
         };
         format!("{what} · session {}", self.session)
@@ -114,9 +115,9 @@ fn row(change: &Change, details: &Details, columns: usize, color: bool) -> Strin
     risks.sort_by_key(|risk| std::cmp::Reverse(risk.tier));
     for risk in risks {
         let tier = match risk.tier {
-            crate::changes::risk::Tier::Notice => "",
-            crate::changes::risk::Tier::Consent => ", applied only if you say so",
-            crate::changes::risk::Tier::Blocked => ", never applied",
+            Tier::Notice => "",
+            Tier::Consent => ", applied only if you say so",
+            Tier::Blocked => ", never applied",
         };
         // Never cut: it is what a person must read.
         out.push_str(&format!("     {} ({}{tier})\n", sanitize::text(&risk.reason), risk.code));
@@ -135,4 +136,45 @@ fn is_listed(change: &Change) -> bool {
 
 fn counted(count: usize, one: &str, more: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { more })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changes::ChangeKind;
+
+    fn glance<'a>(shown: &'a [(&'a Change, Details)]) -> Glance<'a> {
+        Glance { session: "it", shown, ignored: 0, vcs: 0, commits: 0, setup: Vec::new(), whole: &[] }
+    }
+
+    #[test]
+    fn what_is_not_listed_is_counted() {
+        let names = ["a", "b\u{1b}", "c", "d"].map(Into::into).to_vec();
+        let all = Glance { ignored: 37, vcs: 2, commits: 1, setup: names, ..glance(&[]) };
+        insta::assert_snapshot!(all.beside().join("\n"), @r"
+        1 commit made inside (`cowbox apply --commits it` brings them in)
+        not listed: 37 ignored by git, 2 inside .git, 4 of the setup (a, b\u{1b}, c, …)
+        ");
+        assert!(glance(&[]).beside().is_empty());
+    }
+
+    #[test]
+    fn the_worst_comes_first_and_its_reason_is_never_cut() {
+        let changes = ["a", "b", "c"].map(|path| Change::at(Path::new(path), ChangeKind::Added));
+        let risky = |tier| Risk { code: "code", tier, reason: "a reason that is longer than the window".to_owned() };
+        let details = [None, Some(Tier::Notice), Some(Tier::Consent)].map(|tier| Details {
+            insertions: 1,
+            risks: tier.into_iter().map(risky).collect(),
+            ..Details::default()
+        });
+        let shown: Vec<_> = changes.iter().zip(details).collect();
+        insta::assert_snapshot!(glance(&shown).rows(12, false), @r"
+        ! A c  +1…
+            a reason that is longer than the window (code, applied only if you say so)
+        ! A b  +1…
+            a reason that is longer than the window (code)
+          A a  +1…
+        ");
+        assert_eq!(glance(&shown).headline(), "3 files changed, +3 -0 · session it");
+    }
 }

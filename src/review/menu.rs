@@ -100,7 +100,7 @@ mod tests {
     fn a_narrow_window_cuts_and_never_breaks_a_line() {
         let choices =
             [Choice { key: 'a', words: "apply all", answer: () }, Choice { key: 'k', words: "keep", answer: () }];
-        insta::assert_snapshot!(draw("What now?", &choices, 1, 0, 80, false).replace('\x1b', "^"), @r"
+        insta::assert_snapshot!(draw("What now?", &choices, 1, 0, 80, false).trim_start().replace('\x1b', "^"), @r"
         ^[JWhat now?
           a  apply all
         > k  keep
