@@ -112,6 +112,9 @@ pub struct SettledRecord {
     /// Where the session's content is kept, if that is not what lands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<(u64, u64)>,
+    /// Only a part of it landed: what did is the base of the rest.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub part: bool,
 }
 
 impl Intent {

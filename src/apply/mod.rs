@@ -12,6 +12,7 @@ pub mod host;
 pub mod intent;
 pub mod journal;
 pub mod keeper;
+pub mod picks;
 pub mod plan;
 pub mod recover;
 pub mod stage;
@@ -20,6 +21,7 @@ pub mod transaction;
 pub mod undo;
 
 mod crash;
+mod leaders;
 mod ours;
 mod settle;
 mod space;

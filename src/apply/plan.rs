@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::access_list;
 use super::host::Host;
+use super::leaders::leaders;
+use super::picks::Picks;
 pub use super::steps::{Looks, Node, Plan, Source, Step};
 use crate::changes::read::Unreadable;
 use crate::changes::sides::Sides;
@@ -20,10 +22,11 @@ const LARGE: u64 = 1 << 20;
 /// Which of the chosen changes that are in conflict are merged with markers.
 pub type Marked<'a> = &'a dyn Fn(&Change) -> bool;
 
-/// Plans the chosen changes. All conflicts among them have been decided.
+/// Plans the chosen changes, of files in `picks` only the part. All conflicts among them have been decided.
 pub fn plan(
     set: &ChangeSet,
     chosen: &[&Change],
+    picks: &Picks,
     marked: Marked<'_>,
     sides: &Sides<'_>,
     host: &Host,
@@ -31,7 +34,8 @@ pub fn plan(
     let mut planner = Planner {
         all: set.changes.iter().map(|change| (change.path.as_path(), change)).collect(),
         chosen: chosen.iter().map(|change| (change.path.as_path(), *change)).collect(),
-        leaders: leaders(set, chosen),
+        leaders: leaders(set, chosen, picks),
+        picks,
         renamed: chosen.iter().filter_map(|change| change.from.as_deref()).collect(),
         all_renamed: set.changes.iter().filter_map(|change| change.from.as_deref()).collect(),
         gone: HashSet::new(),
@@ -56,28 +60,6 @@ pub fn plan(
     Ok(out)
 }
 
-/// For every chosen name of a linked file: the name that it will be linked to.
-fn leaders(set: &ChangeSet, chosen: &[&Change]) -> HashMap<PathBuf, Source> {
-    let mut leaders = HashMap::new();
-    let plain: HashSet<&Path> = chosen
-        .iter()
-        .filter(|c| c.new.is_some() && !c.merged && c.conflict.is_none())
-        .map(|c| c.path.as_path())
-        .collect();
-    for group in &set.links {
-        let mut names = group.names.iter().filter(|name| plain.contains(name.as_path()));
-        let source = match &group.on_host {
-            Some(on_host) => Source::LinkToHost(on_host.clone()),
-            None => match names.next() {
-                Some(first) => Source::LinkToNew(first.clone()),
-                None => continue,
-            },
-        };
-        leaders.extend(names.map(|name| (name.clone(), source.clone())));
-    }
-    leaders
-}
-
 /// What becomes of what the host has below a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Below {
@@ -93,6 +75,7 @@ struct Planner<'a> {
     all: HashMap<&'a Path, &'a Change>,
     chosen: HashMap<&'a Path, &'a Change>,
     leaders: HashMap<PathBuf, Source>,
+    picks: &'a Picks,
     /// Where chosen renames come from.
     renamed: HashSet<&'a Path>,
     /// Where all renames come from.
@@ -284,6 +267,9 @@ impl Planner<'_> {
         if let Some(leader) = self.leaders.get(&change.path) {
             return leader.clone();
         }
+        if let Some(part) = self.picks.part(&change.path) {
+            return Source::Part(part.bytes.clone());
+        }
         match change.new.map(|new| new.kind) {
             Some(Kind::Dir) => Source::Dir(BTreeMap::new()),
             Some(Kind::Symlink) => Source::Symlink,
@@ -305,8 +291,13 @@ impl Planner<'_> {
         if source == Source::Merged {
             self.out.merged.insert(change.path.clone());
         }
+        if let Source::Part(bytes) = &source {
+            self.out.bytes = self.out.bytes.saturating_add(bytes.len() as u64);
+            self.out.parts.insert(change.path.clone(), bytes.clone());
+        }
         // Merged with an edit of the host: its mode too, unless the session changed it.
-        let mode = change.lands_with_mode().unwrap_or(new.0);
+        let part = self.picks.part(&change.path).map(|part| part.mode);
+        let mode = part.or(change.lands_with_mode()).unwrap_or(new.0);
         Ok(Node {
             path: change.path.clone(),
             source,

@@ -87,6 +87,10 @@ impl<'a> Settle<'a> {
                 done: before.is_some_and(|b| b.done),
             });
         }
+        if record.part {
+            // The host has what the session is to be compared with from now on, and the rest is left to do.
+            return Ok(Entry { host: at, session: None, content: record.content, done: false });
+        }
         let mut content = record.content;
         if let (None, Some(found), true) = (content, found, as_left)
             && let Some(bytes) = small(self.host, path, &found)?

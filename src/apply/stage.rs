@@ -55,6 +55,7 @@ impl<'a> Stage<'a> {
         match &node.source {
             Source::File => self.file(node, place)?,
             Source::Merged => self.merged(node, place)?,
+            Source::Part(bytes) => self.part(node, place, bytes)?,
             Source::Symlink => self.symlink(node, place)?,
             Source::Dir(_) => return self.dir(node, place),
             Source::LinkToHost(path) => place.link_to(&self.host.place(path)?)?,
@@ -150,6 +151,24 @@ impl<'a> Stage<'a> {
         }
         let mode = self.lists(node, &marks, place, to.as_fd())?;
         finish_file(&to, mode, None)
+    }
+
+    /// Everything but the chosen lines stays the host's: its attributes and its access list too.
+    fn part(&mut self, node: &Node, place: &Place, bytes: &[u8]) -> io::Result<()> {
+        let leaf = self.sides()?.session.leaf(&node.path)?.ok_or(io::ErrorKind::NotFound)?;
+        as_judged(node, &leaf.found.id)?;
+        let mut to = place.create()?;
+        to.write_all(bytes)?;
+        if self.host.find(&node.path)?.is_some() {
+            let marks = marks::read(self.host.place(&node.path)?.open()?.as_fd(), Encoding::Plain)?;
+            for (name, value) in &marks.xattrs {
+                marks::set(&to, name, value)?;
+            }
+            if let Some(list) = &marks.acl {
+                marks::set(&to, marks::ACL.as_bytes(), list)?;
+            }
+        }
+        finish_file(&to, node.mode, None)
     }
 
     fn symlink(&mut self, node: &Node, place: &Place) -> io::Result<()> {

@@ -1,8 +1,9 @@
 //! The parts of a plan: what lands, what goes, what only looks different.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::layer::entry::Identity;
 
@@ -13,6 +14,8 @@ pub enum Source {
     File,
     /// The three-way merge of both sides, with markers where they differ and that was asked for.
     Merged,
+    /// The host's file with some of the session's lines: this content.
+    Part(Rc<[u8]>),
     /// The session's link.
     Symlink,
     /// The session's directory, with what is chosen below it.
@@ -122,6 +125,8 @@ pub struct Plan {
     pub unlinked: Vec<PathBuf>,
     /// Files that land as a merge of both sides.
     pub merged: HashSet<PathBuf>,
+    /// Files of which only a part lands, as they will be: the rest stays to be done.
+    pub parts: HashMap<PathBuf, Rc<[u8]>>,
     /// Bytes of new content.
     pub bytes: u64,
     /// What of the looks could not be carried over, in words.

@@ -140,20 +140,28 @@ impl Desk<'_> {
                 Some(record) => record.before.clone(),
                 None => self.base.get(path).cloned(),
             };
-            let content = match sides.filter(|_| plan.merged.contains(path)) {
-                Some(sides) => self.keep(sides, path).map_err(|e| Failure::Io(path.clone(), e))?,
-                None => None,
-            };
-            intent.settled.push(SettledRecord { path: path.as_path().into(), session: *session, before, content });
+            let part = plan.parts.get(path);
+            let content = match (part, sides.filter(|_| plan.merged.contains(path))) {
+                (Some(bytes), _) => self.keep(bytes),
+                (None, Some(sides)) => self.keep_session(sides, path),
+                (None, None) => Ok(None),
+            }
+            .map_err(|e| Failure::Io(path.clone(), e))?;
+            let (path, part) = (path.as_path().into(), part.is_some());
+            intent.settled.push(SettledRecord { path, session: *session, before, content, part });
         }
         Ok(intent)
     }
 
     /// Keeps the session's content of a file that lands merged: what it does next is to be compared with that.
-    fn keep(&self, sides: &Sides<'_>, path: &Path) -> io::Result<Option<(u64, u64)>> {
+    fn keep_session(&self, sides: &Sides<'_>, path: &Path) -> io::Result<Option<(u64, u64)>> {
         let Some(Content::Bytes(bytes)) = sides.session.content(path)? else { return Ok(None) };
+        self.keep(&bytes)
+    }
+
+    fn keep(&self, bytes: &[u8]) -> io::Result<Option<(u64, u64)>> {
         let mut pack = self.base.pack()?;
-        let place = pack.keep(&bytes)?;
+        let place = pack.keep(bytes)?;
         pack.finish()?;
         Ok(Some(place))
     }

@@ -79,6 +79,8 @@ pub enum Verb {
     Run(Box<RunArgs>),
     /// Show what a session changed
     Diff(DiffArgs),
+    /// Look at what a session changed, and decide
+    Review(ReviewArgs),
     /// Land the changes of a session on the host
     Apply(ApplyArgs),
     /// Take the last apply back
@@ -117,6 +119,7 @@ impl Verb {
         let repo = match self {
             Verb::Run(args) => &args.repo,
             Verb::Diff(args) => &args.repo,
+            Verb::Review(args) => &args.repo,
             Verb::Apply(args) => &args.repo,
             Verb::Undo(args) => &args.repo,
             Verb::Discard(args) => &args.repo,
@@ -258,11 +261,22 @@ pub struct DiffArgs {
     pub paths: Vec<PathBuf>,
 }
 
+/// `review`
+#[derive(Args, Debug)]
+pub struct ReviewArgs {
+    /// Repository to look in.
+    #[command(flatten)]
+    pub repo: RepoArgs,
+    /// Session name, id or unique prefix; left out, the latest of this repository
+    pub session: Option<String>,
+}
+
 /// `apply`
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cowbox apply                         everything that the latest session changed
   cowbox apply -- src 'docs/*.md'      some of it; the rest stays in the session
+  cowbox apply -p                      choose hunks and lines
   cowbox apply --dry-run               only say what would be done
   cowbox undo                          take it back")]
 pub struct ApplyArgs {
@@ -271,6 +285,12 @@ pub struct ApplyArgs {
     pub repo: RepoArgs,
     /// Session name, id or unique prefix; left out, the latest of this repository
     pub session: Option<String>,
+    /// Choose hunks and lines; what is not chosen stays in the session
+    #[arg(short, long, conflicts_with_all = ["yes", "json", "commits"])]
+    pub patch: bool,
+    /// With -p: ask line by line instead of drawing (also where TERM is dumb)
+    #[arg(long, requires = "patch")]
+    pub plain: bool,
     /// Only say what would be done
     #[arg(long)]
     pub dry_run: bool,
@@ -303,6 +323,8 @@ impl ApplyArgs {
         Self {
             repo: RepoArgs::default(),
             session: None,
+            patch: false,
+            plain: false,
             dry_run: false,
             conflict: OnConflict::Refuse,
             include_ignored: false,
@@ -312,6 +334,11 @@ impl ApplyArgs {
             json: false,
             paths: Vec::new(),
         }
+    }
+
+    /// The same, with questions where one is needed.
+    pub fn asking() -> Self {
+        Self { yes: false, ..Self::everything() }
     }
 }
 

@@ -12,6 +12,7 @@ use super::heal::Word;
 use super::look::Look;
 use crate::apply::host::Host;
 use crate::apply::journal::Journal;
+use crate::apply::picks::Picks;
 use crate::apply::plan::{self, Plan};
 use crate::apply::stage::Dropped;
 use crate::apply::transaction::{Desk, Failure};
@@ -41,11 +42,37 @@ pub fn apply(args: ApplyArgs, ui: &Ui) -> Result<u8> {
     if let Some(branch) = &args.commits {
         return super::commits::bring_in(&context, &mut session, branch.as_deref(), word(&args));
     }
-    let outcome = land(&context, &mut session, &args)?;
+    let picks = match args.patch {
+        true => Some(choose_parts(&context, &session, &args)?),
+        false => None,
+    };
+    let outcome = land(&context, &mut session, &args, picks.as_ref())?;
     if args.json {
         ui.json(&outcome.document(&session, args.dry_run))?;
     }
     Ok(outcome.exit_code())
+}
+
+/// `-p`: a person chooses, among the paths that were named.
+fn choose_parts(context: &Context<'_>, session: &Session, args: &ApplyArgs) -> Result<Picks> {
+    super::heal::check_idle(session)?;
+    let look = context.look_closely(session)?;
+    let wanted = named(session, &look, args)?;
+    let wanted = |change: &Change| {
+        wanted.contains(change.path.as_path()) && (args.include_ignored || change.class != Class::Ignored)
+    };
+    super::pick::of_apply(context, session, &look, args.plain, wanted)
+}
+
+/// The paths that the arguments name.
+fn named<'a>(session: &Session, look: &'a Look, args: &ApplyArgs) -> Result<HashSet<&'a Path>> {
+    let repo = session.record.repo.0.as_path();
+    let filter = Filter::in_repo(&args.paths, Some(repo), &super::diff::subdir(repo))?;
+    if let Some(nothing) = filter.unmatched(look.set()).first() {
+        return Err(Error::new(format!("no change of session {} matches {}", session.name(), show(nothing)))
+            .hint(format!("`cowbox diff --name-status {}` lists them", session.name())));
+    }
+    Ok(filter.choose(look.set()).iter().map(|change| change.path.as_path()).collect())
 }
 
 /// What to do with what was cut off before.
@@ -125,8 +152,8 @@ struct Entry {
     why: String,
 }
 
-/// Applies; the session's lock is held.
-pub fn land(context: &Context<'_>, session: &mut Session, args: &ApplyArgs) -> Result<Outcome> {
+/// Applies; the session's lock is held. With `picks` a person has chosen, and nothing else lands.
+pub fn land(context: &Context<'_>, session: &mut Session, args: &ApplyArgs, picks: Option<&Picks>) -> Result<Outcome> {
     let ui = context.ui;
     let repo = session.record.repo.0.clone();
     let repo_lock = RepoState::new(&context.places.state, &repo).lock()?;
@@ -134,7 +161,7 @@ pub fn land(context: &Context<'_>, session: &mut Session, args: &ApplyArgs) -> R
     let look = context.look_closely(session)?;
     context.check_reviewed(session, &look)?;
     let mut outcome = Outcome::default();
-    let chosen = choose(context, session, &look, args, &mut outcome)?;
+    let chosen = choose(context, session, &look, args, picks, &mut outcome)?;
     if !outcome.conflicts.is_empty() {
         for (path, conflict) in &outcome.conflicts {
             ui.warn(&format!("{}: {}", show(path), words(*conflict)));
@@ -151,7 +178,7 @@ pub fn land(context: &Context<'_>, session: &mut Session, args: &ApplyArgs) -> R
     let marked = |change: &Change| change.conflict.is_some() && args.conflict == OnConflict::Markers;
     let plan = {
         let sides = look.sides(session.name())?;
-        plan::plan(look.set(), &chosen, &marked, &sides, &host)
+        plan::plan(look.set(), &chosen, picks.unwrap_or(&Picks::default()), &marked, &sides, &host)
             .map_err(|e| Error::new(format!("cannot read {}: {}", show(&e.path), reason(&e.source))))?
     };
     outcome.left.extend(plan.left.iter().map(|(path, why)| (path.clone(), (*why).to_owned())));
@@ -178,7 +205,12 @@ pub fn land(context: &Context<'_>, session: &mut Session, args: &ApplyArgs) -> R
         ui.say(&format!("{}: {what}", show(path)));
     }
     repo_lock.end(&session.record.id)?;
-    ui.say(&format!("{} applied · take it back with `cowbox undo {}`", changes(outcome.applied.len()), session.name()));
+    let in_part = match plan.parts.len() {
+        0 => String::new(),
+        n => format!(", {n} of them in part"),
+    };
+    let count = changes(outcome.applied.len());
+    ui.say(&format!("{count} applied{in_part} · take it back with `cowbox undo {}`", session.name()));
     Ok(outcome)
 }
 
@@ -211,26 +243,30 @@ fn choose(
     session: &Session,
     look: &Look,
     args: &ApplyArgs,
+    picks: Option<&Picks>,
     outcome: &mut Outcome,
 ) -> Result<Vec<usize>> {
-    let repo = session.record.repo.0.as_path();
-    let filter = Filter::in_repo(&args.paths, Some(repo), &super::diff::subdir(repo))?;
-    if let Some(nothing) = filter.unmatched(look.set()).first() {
-        return Err(Error::new(format!("no change of session {} matches {}", session.name(), show(nothing)))
-            .hint(format!("`cowbox diff --name-status {}` lists them", session.name())));
-    }
-    let wanted: HashSet<&Path> = filter.choose(look.set()).iter().map(|change| change.path.as_path()).collect();
+    let wanted = named(session, look, args)?;
     let contents = Reachable::new(context, session, look)?;
     let mut chosen = Vec::new();
     // Directories whose replacement stays behind.
     let mut kept: Vec<&Path> = Vec::new();
     for (number, change) in look.set().changes.iter().enumerate() {
-        if !wanted.contains(change.path.as_path()) {
+        if !wanted.contains(change.path.as_path()) || picks.is_some_and(|picks| !picks.has(&change.path)) {
             continue;
+        }
+        if let Some(part) = picks.and_then(|picks| picks.part(&change.path))
+            && !part.is_of(change)
+        {
+            return Err(Error::of(
+                Kind::Conflict,
+                format!("{} has changed since it was chosen from; nothing was applied", show(&change.path)),
+            )
+            .hint("choose again"));
         }
         let why = match kept.iter().any(|dir| change.path.starts_with(dir)) {
             true if change.new.is_none() => Some("what replaces its directory is left out".to_owned()),
-            _ => decide(context, look, &contents, args, change, outcome)?,
+            _ => decide(context, look, &contents, args, picks.is_some(), change, outcome)?,
         };
         match why {
             None => chosen.push(number),
@@ -254,6 +290,7 @@ fn decide(
     look: &Look,
     contents: &Reachable<'_>,
     args: &ApplyArgs,
+    picked: bool,
     change: &Change,
     outcome: &mut Outcome,
 ) -> Result<Option<String>> {
@@ -272,10 +309,12 @@ fn decide(
     let refused = asked.find(|risk| !args.allow.iter().any(|code| code == risk.code || code == "all"));
     if let Some(risk) = refused {
         let reason = sanitize::text(&risk.reason);
-        let yes = context.ui.can_ask() && !args.yes && !args.dry_run && {
-            context.ui.say(&format!("{}: {reason}", show(&change.path)));
-            ask::confirm("Apply it all the same?")?
-        };
+        // Whoever picked it has read the reason beside it.
+        let yes = picked
+            || context.ui.can_ask() && !args.yes && !args.dry_run && {
+                context.ui.say(&format!("{}: {reason}", show(&change.path)));
+                ask::confirm("Apply it all the same?")?
+            };
         if !yes {
             outcome.consent = true;
             return Ok(Some(format!("{reason} (`--allow {}` applies it)", risk.code)));

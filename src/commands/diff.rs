@@ -78,6 +78,14 @@ pub fn diff(args: DiffArgs, ui: &Ui) -> Result<u8> {
     Ok(if args.exit_code && chosen.iter().any(counts) { Kind::Failed.exit_code() } else { 0 })
 }
 
+/// The whole patch of what would land, in the user's viewer or through the pager.
+pub fn patch_of(context: &Context<'_>, session: &Session, look: &Look) -> Result<()> {
+    let contents = Reachable::new(context, session, look)?;
+    let view = View { context, session, look, contents, whole: true };
+    let shown: Vec<&Change> = look.set().visible().filter(|change| change.class != Class::Ignored).collect();
+    if view.viewer(&shown)? { Ok(()) } else { view.patch(&shown) }
+}
+
 /// Where the user stands in the repo; its root for somebody who stands elsewhere.
 pub fn subdir(repo: &Path) -> PathBuf {
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();

@@ -4,13 +4,16 @@ use super::context::Context;
 use super::discard;
 use super::launch::Finished;
 use super::report::Report;
+use crate::changes::at_start::AtStart;
 use crate::cli::OnExit;
 use crate::error::{Error, Result};
 use crate::session::Session;
+use crate::session::lock::Lock;
 
 /// Says what there is, does what `--on-exit` says, and writes the report.
 pub fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report: Option<&Report>) -> Result<u8> {
     let Finished { mut session, lock, code, interrupted, failure, start } = finished;
+    let mut lock = Some(lock);
     let name = session.name().to_owned();
     let mut applied = 0;
     if on_exit == OnExit::Discard {
@@ -19,6 +22,8 @@ pub fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report
         // The engine could not start anything: there is nothing to keep.
         discard::throw_away(context, &mut session, true)?;
         crate::layer::remove::tree(session.dir()).map_err(|e| Error::io("remove", session.dir(), e))?;
+    } else if on_exit == OnExit::Ask && !interrupted && failure.is_none() {
+        ask(context, &mut session, &start, lock.take(), code);
     } else if failure.is_none() {
         match context.look_at_end(&session, &start) {
             Ok(look) if on_exit == OnExit::Apply && !interrupted && !look.set().changes.is_empty() => {
@@ -39,9 +44,21 @@ pub fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report
     }
 }
 
+/// `--on-exit ask`: the review. Whatever comes of it, the command's own exit code counts.
+fn ask(context: &Context<'_>, session: &mut Session, start: &AtStart, lock: Option<Lock>, code: u8) {
+    if let Err(error) = super::review::at_end(context, session, start, lock) {
+        context.ui.error(&error);
+        context.ui.say(&format!("the changes are kept · review with `cowbox diff {}`", session.name()));
+    }
+    // A shell of the review was a run of its own, and the report is about this one.
+    if let Some(run) = &mut session.record.incarnation {
+        run.exit = Some(i32::from(code));
+    }
+}
+
 /// `--on-exit apply`. What cannot be applied is kept.
 fn apply_all(context: &Context<'_>, session: &mut Session) -> u8 {
-    let outcome = super::apply::land(context, session, &crate::cli::ApplyArgs::everything());
+    let outcome = super::apply::land(context, session, &crate::cli::ApplyArgs::everything(), None);
     match outcome {
         Ok(outcome) => outcome.exit_code(),
         Err(error) => {

@@ -97,7 +97,11 @@ impl Context<'_> {
 
     /// The same, with what the host's git says of each path and what the set as a whole shows.
     pub fn look_closely(&self, session: &Session) -> Result<Look> {
-        let mut look = self.look(session)?;
+        self.look_closer(session, self.look(session)?)
+    }
+
+    /// The same for what has been read already.
+    pub fn look_closer(&self, session: &Session, mut look: Look) -> Result<Look> {
         self.classify(session, &mut look)?;
         let repo = &session.record.repo.0;
         let changed = look.reading.set.changes.iter().map(|change| &*change.path);

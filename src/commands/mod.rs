@@ -20,13 +20,16 @@ mod initialize;
 mod launch;
 mod look;
 mod ls;
+mod pick;
 mod place;
 mod planning;
 mod prepare;
 mod profile;
 mod remember;
 mod report;
+mod review;
 mod run;
+mod shells;
 mod show;
 mod stop;
 mod tally;
@@ -50,6 +53,7 @@ pub fn dispatch(cli: Cli, ui: &Ui) -> Result<u8> {
         Verb::Exec(args) => exec::exec(args, ui).map_err(Error::before_start),
         Verb::Shell(args) => exec::shell(args, ui).map_err(Error::before_start),
         Verb::Diff(args) => diff::diff(args, ui),
+        Verb::Review(args) => review::review(args, ui),
         Verb::Apply(args) => apply::apply(args, ui),
         Verb::Undo(args) => undo::undo(args, ui),
         Verb::Discard(args) => discard::discard(args, ui),

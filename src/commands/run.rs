@@ -31,7 +31,7 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     let clock = Clock::start();
     let context = Context::new(ui)?;
     let settings = RunSettings::resolve(&args, &context.places, ui)?;
-    let on_exit = decide_on_exit(&settings, &args)?;
+    let on_exit = decide_on_exit(&settings, &args, ui)?;
     let resumed = resumed_session(&context, &args)?;
     let agent = profile::choose(&args, &settings, resumed.as_ref())?;
     let repo = match &resumed {
@@ -137,11 +137,11 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
 }
 
 /// What happens with the changes. Refused early: after the command it would be too late.
-fn decide_on_exit(settings: &RunSettings, args: &RunArgs) -> Result<OnExit> {
+fn decide_on_exit(settings: &RunSettings, args: &RunArgs, ui: &Ui) -> Result<OnExit> {
     match settings.on_exit {
-        None => Ok(OnExit::Keep),
-        Some(OnExit::Ask) => Err(Error::new("`--on-exit ask` is not there yet")
-            .hint("leave it out: the changes are kept, and `cowbox diff`, `apply` and `discard` decide over them")),
+        None | Some(OnExit::Ask) if ui.can_ask() && !args.detach => Ok(OnExit::Ask),
+        // Nobody is there to answer: nothing is lost, and the next commands are said.
+        None | Some(OnExit::Ask) => Ok(OnExit::Keep),
         Some(OnExit::Discard) if args.detach => {
             Err(Error::new("`--on-exit discard` and `--detach` do not go together: there would be nothing to look at")
                 .hint("leave one of them out"))

@@ -49,8 +49,13 @@ impl<'a> Lines<'a> {
     }
 
     fn get(&self, index: usize) -> &'a [u8] {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
-        &self.bytes[start..self.ends[index] as usize]
+        &self.bytes[self.span(index..index + 1)]
+    }
+
+    /// Where lines lie among the bytes.
+    fn span(&self, lines: Range<usize>) -> Range<usize> {
+        let before = |index: usize| if index == 0 { 0 } else { self.ends[index - 1] as usize };
+        before(lines.start)..before(lines.end)
     }
 }
 
@@ -112,6 +117,16 @@ impl<'a> LineDiff<'a> {
     /// A new line by its index, with its newline if it has one.
     pub fn new_line(&self, index: usize) -> &'a [u8] {
         self.new.get(index)
+    }
+
+    /// Where old lines lie in the old text.
+    pub fn old_span(&self, lines: Range<usize>) -> Range<usize> {
+        self.old.span(lines)
+    }
+
+    /// Where new lines lie in the new text.
+    pub fn new_span(&self, lines: Range<usize>) -> Range<usize> {
+        self.new.span(lines)
     }
 
     fn changed(&self) -> impl Iterator<Item = &DiffOp> {

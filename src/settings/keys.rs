@@ -71,7 +71,7 @@ pub const KEYS: &[Key] = &[
     key(
         "on-exit",
         Holds::Choice(&["ask", "apply", "discard", "keep"]),
-        "keep",
+        "ask on a terminal, else keep",
         r#""keep""#,
         "What happens with the changes when the command ends.",
     ),

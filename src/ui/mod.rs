@@ -1,7 +1,10 @@
 //! The one place that writes to the terminal: data on stdout, talk on stderr.
 
+pub mod answers;
 pub mod ask;
+pub mod key;
 pub mod sanitize;
+pub mod tty;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -122,6 +125,28 @@ impl Ui {
     /// Whether a question can be asked: both ends are a terminal, and `--no-input` was not given.
     pub fn can_ask(&self) -> bool {
         !self.no_input && io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Whether stderr can be drawn on, instead of written line by line.
+    pub fn can_draw(&self) -> bool {
+        std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
+    }
+
+    /// Columns of the terminal that stderr is.
+    pub fn talk_width(&self) -> usize {
+        let size = rustix::termios::tcgetwinsize(io::stderr());
+        size.ok().map(|size| usize::from(size.ws_col)).filter(|n| *n > 0).unwrap_or(80)
+    }
+
+    /// Whether talk may have colours.
+    pub fn talk_color(&self) -> bool {
+        self.color
+    }
+
+    /// Shows something that belongs to a question, as it is: what came from a session has been escaped.
+    pub fn show(&self, text: &str) {
+        let mut out = io::stderr().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 
     /// How data of a session is written to stdout.

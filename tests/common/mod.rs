@@ -29,6 +29,7 @@ mod fingerprint;
 pub mod leftovers;
 mod prepared;
 mod sandbox;
+mod screen;
 mod terminal;
 mod tiers;
 
@@ -37,6 +38,7 @@ pub use fingerprint::Fingerprint;
 pub use leftovers::Process;
 pub use prepared::{engine_call, has_image};
 pub use sandbox::{Sandbox, container_name, home_layer};
+pub use screen::Screen;
 pub use terminal::Terminal;
 pub use tiers::{Engine, run_on};
 

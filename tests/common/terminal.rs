@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use nix::fcntl::OFlag;
 use nix::pty::{grantpt, posix_openpt, ptsname_r, unlockpt};
@@ -16,7 +18,8 @@ use nix::unistd::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::command::line;
-use super::{Cowbox, PATIENCE, within};
+use super::conversation::settings;
+use super::{Cowbox, PATIENCE, Screen, within};
 
 /// A terminal and the cowbox that leads its session. Dropped, both end.
 pub struct Terminal {
@@ -29,6 +32,8 @@ pub struct Terminal {
     reader: Option<JoinHandle<()>>,
     /// How far `expect` has read.
     seen: usize,
+    size: (u16, u16),
+    root: PathBuf,
 }
 
 impl Terminal {
@@ -42,6 +47,7 @@ impl Terminal {
         let keyboard = File::from(OwnedFd::from(master));
         set_size(&keyboard, rows, columns);
         let line = line(&cowbox.command);
+        let root = cowbox.root().to_path_buf();
         // `setsid --ctty` execs, so the process that we started becomes cowbox itself.
         let mut command = Command::new("setsid");
         command.arg("--ctty").arg(cowbox.command.get_program()).args(cowbox.command.get_args());
@@ -60,7 +66,17 @@ impl Terminal {
             let (screen, closed) = (screen.clone(), closed.clone());
             std::thread::spawn(move || watch(master, &screen, &closed))
         };
-        Self { child, line, keyboard: Some(keyboard), screen, closed, reader: Some(reader), seen: 0 }
+        Self {
+            child,
+            line,
+            keyboard: Some(keyboard),
+            screen,
+            closed,
+            reader: Some(reader),
+            seen: 0,
+            size: (rows, columns),
+            root,
+        }
     }
 
     /// The process of cowbox.
@@ -79,7 +95,8 @@ impl Terminal {
     }
 
     /// Changes the size of the window.
-    pub fn resize(&self, rows: u16, columns: u16) {
+    pub fn resize(&mut self, rows: u16, columns: u16) {
+        self.size = (rows, columns);
         set_size(self.keyboard.as_ref().expect("the terminal is open"), rows, columns);
     }
 
@@ -91,6 +108,43 @@ impl Terminal {
     /// Everything that was shown.
     pub fn screen(&self) -> String {
         String::from_utf8_lossy(&self.screen.lock().unwrap()).into_owned()
+    }
+
+    /// What is on the screen now.
+    pub fn now(&self) -> Screen {
+        Screen::of(&self.screen.lock().unwrap(), self.size.0.into(), self.size.1.into())
+    }
+
+    /// What is on the screen when nothing has been drawn for a while: a frame may come in pieces.
+    pub fn still(&self) -> Screen {
+        let length = || self.screen.lock().unwrap().len();
+        let mut last = length();
+        loop {
+            std::thread::sleep(Duration::from_millis(150));
+            match length() {
+                now if now == last => return self.now(),
+                now => last = now,
+            }
+        }
+    }
+
+    /// Waits until the screen, as a person sees it, satisfies `check`.
+    #[track_caller]
+    pub fn until(&self, what: &str, check: impl Fn(&Screen) -> bool) {
+        if within(PATIENCE, || check(&self.now()).then_some(())).is_none() {
+            panic!("{}\nnever showed {what}:\n{}", self.line, self.now().text());
+        }
+    }
+
+    /// Waits until `text` is somewhere on the screen.
+    #[track_caller]
+    pub fn until_shown(&self, text: &str) {
+        self.until(text, |screen| screen.text().contains(text));
+    }
+
+    /// Filters for a snapshot of the screen.
+    pub fn settings(&self) -> insta::Settings {
+        settings(&self.root)
     }
 
     /// Waits until `text` is shown, after what was waited for before.

@@ -52,6 +52,7 @@ mod profiles;
 mod recovery;
 mod repo_shapes;
 mod resume;
+mod review;
 mod run_options;
 mod secrets;
 mod session;

@@ -53,7 +53,7 @@ fn the_window_size_is_the_terminals_and_follows_it(engine: Engine) {
         i=0; while [ $i -lt 100 ] && ! [ -e end ]; do sleep 0.1; i=$((i+1)); case $(stty size) in '50 120') touch end;; esac; done
         echo last $(stty size)
     ";
-    let mut terminal = sandbox.shell(&[], script).terminal(33, 101);
+    let mut terminal = sandbox.shell(&["--on-exit", "keep"], script).terminal(33, 101);
     terminal.expect("first 33 101");
     terminal.resize(40, 90);
     terminal.expect("now 40 90");
@@ -87,7 +87,7 @@ fn job_control_works_in_a_shell(engine: Engine) {
 
 fn without_a_command_there_is_a_shell(engine: Engine) {
     let sandbox = Sandbox::new(engine);
-    let mut terminal = sandbox.run(&[], &[]).terminal(24, 80);
+    let mut terminal = sandbox.run(&["--on-exit", "keep"], &[]).terminal(24, 80);
     terminal.enter("echo made > by-hand; echo in $((40 + 2))");
     terminal.expect("in 42");
     terminal.send(b"\x04");
@@ -112,7 +112,7 @@ fn ctrl_c_reaches_the_command_once(engine: Engine) {
 
 fn ctrl_c_ends_the_command_and_leaves_nothing(engine: Engine) {
     let sandbox = Sandbox::new(engine);
-    let mut terminal = sandbox.shell(&[], &format!("echo x > kept; {LOOP}")).terminal(24, 80);
+    let mut terminal = sandbox.shell(&["--on-exit", "keep"], &format!("echo x > kept; {LOOP}")).terminal(24, 80);
     terminal.expect("ready");
     terminal.send(b"\x03");
     assert_eq!(terminal.wait(), 130, "{}", terminal.screen());
@@ -195,7 +195,8 @@ fn much_output_on_a_terminal_arrives_whole(engine: Engine) {
 
 fn what_is_pasted_arrives_whole(engine: Engine) {
     let sandbox = Sandbox::new(engine);
-    let mut terminal = sandbox.shell(&[], "stty -echo; echo ready; cat > pasted; wc -c < pasted").terminal(24, 80);
+    let mut terminal =
+        sandbox.shell(&["--on-exit", "keep"], "stty -echo; echo ready; cat > pasted; wc -c < pasted").terminal(24, 80);
     terminal.expect("ready");
     let text: String = (0..2000).map(|line| format!("line {line} of what is pasted\n")).collect();
     terminal.send(&text);
