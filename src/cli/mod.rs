@@ -286,7 +286,7 @@ pub struct ApplyArgs {
     /// Session name, id or unique prefix; left out, the latest of this repository
     pub session: Option<String>,
     /// Choose hunks and lines; what is not chosen stays in the session
-    #[arg(short, long, conflicts_with_all = ["yes", "json", "commits"])]
+    #[arg(short, long, conflicts_with_all = ["yes", "json", "commits", "conflict"])]
     pub patch: bool,
     /// With -p: ask line by line instead of drawing (also where TERM is dumb)
     #[arg(long, requires = "patch")]

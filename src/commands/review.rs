@@ -144,7 +144,7 @@ impl Review<'_> {
         let glance = Glance {
             session: session.name(),
             shown: &shown.changes,
-            ignored: look.set().visible().count() - shown.changes.len(),
+            ignored: look.set().visible().filter(|change| change.class == Class::Ignored).count(),
             vcs: look.set().vcs(),
             commits,
             setup: setup_names(look),
@@ -154,7 +154,9 @@ impl Review<'_> {
             return Ok(Heard::Nothing { vcs: glance.vcs, commits });
         }
         ui.say(&glance.headline());
-        ui.show(&glance.rows(ui.talk_width(), ui.talk_color()));
+        if !ui.is_quiet() {
+            ui.show(&glance.rows(ui.talk_width(), ui.talk_color()));
+        }
         glance.beside().iter().for_each(|line| ui.say(line));
         context.reviewed(session, look)?;
         let start = if glance.shown.is_empty() { KEEP } else { 0 };

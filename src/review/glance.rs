@@ -89,8 +89,10 @@ impl Glance<'_> {
         for (change, details) in rows.iter().take(LISTED) {
             out.push_str(&row(change, details, columns, color));
         }
-        if rows.len() > LISTED {
-            out.push_str(&format!("   … and {} more\n", rows.len() - LISTED));
+        if let Some(rest) = rows.get(LISTED..).filter(|rest| !rest.is_empty()) {
+            let flagged = rest.iter().filter(|(_, details)| !details.risks.is_empty()).count();
+            let flagged = if flagged > 0 { format!(", {flagged} of them flagged") } else { String::new() };
+            out.push_str(&format!("   … and {} more{flagged}\n", rest.len()));
         }
         out
     }

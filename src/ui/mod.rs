@@ -71,8 +71,7 @@ impl Ui {
 
     /// Whether a line can be written over and over: stderr is a terminal that can, and nobody asked for quiet.
     pub fn is_live(&self) -> bool {
-        let able = std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
-        able && !self.quiet && self.verbose == 0 && io::stderr().is_terminal()
+        can_draw() && !self.quiet && self.verbose == 0 && io::stderr().is_terminal()
     }
 
     /// Writes a line that the next one takes the place of.
@@ -129,7 +128,7 @@ impl Ui {
 
     /// Whether stderr can be drawn on, instead of written line by line.
     pub fn can_draw(&self) -> bool {
-        std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
+        can_draw()
     }
 
     /// Columns of the terminal that stderr is.
@@ -156,8 +155,7 @@ impl Ui {
 
     /// Whether stdout may go through a pager: a person is there, can press keys, and did not ask for quiet.
     pub fn may_page(&self) -> bool {
-        let able = std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
-        able && !self.quiet && !self.no_input && io::stdout().is_terminal()
+        can_draw() && !self.quiet && !self.no_input && io::stdout().is_terminal()
     }
 
     /// Columns of the terminal that stdout is.
@@ -178,6 +176,11 @@ impl Ui {
         // A closed stderr must not end a run that is otherwise fine.
         let _ = writeln!(io::stderr().lock(), "{NAME}{text}");
     }
+}
+
+/// Whether a terminal of ours can do more than show one line after the other.
+fn can_draw() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 
 /// `NO_COLOR` wins, then the FORCE variables, then whether the stream is a terminal that can.

@@ -26,6 +26,8 @@ pub enum Extent {
     Lines,
     /// All of the screen; what was there comes back.
     Screen,
+    /// Nothing but text: it is a terminal that can do no more.
+    Plain,
 }
 
 impl Extent {
@@ -33,6 +35,7 @@ impl Extent {
         match self {
             Extent::Lines => "\x1b[?25l",
             Extent::Screen => "\x1b[?1049h\x1b[?25l",
+            Extent::Plain => "",
         }
     }
 
@@ -40,6 +43,7 @@ impl Extent {
         match self {
             Extent::Lines => "\x1b[?25h",
             Extent::Screen => "\x1b[?25h\x1b[?1049l",
+            Extent::Plain => "",
         }
     }
 }

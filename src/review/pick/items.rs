@@ -13,6 +13,9 @@ use crate::changes::risk::Tier;
 use crate::changes::{Change, ChangeKind, ChangeSet, Meta};
 use crate::layer::entry::Kind;
 
+/// Nobody chooses among more lines than these, and each of them costs memory: a hostile file may be all newlines.
+const MOST_LINES: u64 = 200_000;
+
 /// What is chosen of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
@@ -264,7 +267,7 @@ fn has_lines(change: &Change, details: &Details) -> bool {
         && change.host.is_some() == change.old.is_some()
         && !details.binary
         && !change.merged
-        && details.insertions + details.deletions > 0
+        && (1..=MOST_LINES).contains(&(details.insertions + details.deletions))
 }
 
 #[cfg(test)]

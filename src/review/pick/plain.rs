@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::items::{Item, Items};
+use super::items::{Amount, Item, Items};
 use super::text::{Hunk, Sign, Text};
 use super::view;
 use super::{Depth, Ended};
@@ -77,6 +77,9 @@ impl Talk<'_> {
         let (chosen, goes_on) = goes_on?;
         for (numbers, wanted) in chosen {
             item.choose_lines(numbers, wanted);
+        }
+        if item.amount() != Amount::Some {
+            item.text = None;
         }
         Some(goes_on)
     }

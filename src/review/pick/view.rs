@@ -16,7 +16,7 @@ use crate::ui::sanitize;
 const LONGEST: usize = 2000;
 
 /// What the keys do.
-pub const KEYS: &str = "space choose · arrows move and fold · a all or nothing · enter apply · q back · ? help";
+pub const KEYS: &str = "space choose · arrows move, fold · a all · enter apply · q back · ? help";
 
 /// The same at length.
 pub const HELP: &[&str] = &[

@@ -33,7 +33,7 @@ fn some_files_land_and_the_rest_is_asked_about_again(engine: Engine) {
          [x] A three  2 B +1 -0
          [x] A two  2 B +1 -0
 
-        space choose · arrows move and fold · a all or nothing · enter apply · q back · ? help
+        space choose · arrows move, fold · a all · enter apply · q back · ? help
         ");
         // From `one` to `three`, which stays.
         terminal.send("\x1b[B ");
@@ -65,7 +65,7 @@ fn folders_fold_and_are_chosen_as_a_whole(engine: Engine) {
            [x] A three  2 B +1 -0
          [x] A z  2 B +1 -0
 
-        space choose · arrows move and fold · a all or nothing · enter apply · q back · ? help
+        space choose · arrows move, fold · a all · enter apply · q back · ? help
         ");
         // `a/b` folds, and is not chosen any more.
         terminal.send("\x1b[B\x1b[D");
@@ -79,7 +79,7 @@ fn folders_fold_and_are_chosen_as_a_whole(engine: Engine) {
            [x] A three  2 B +1 -0
          [x] A z  2 B +1 -0
 
-        space choose · arrows move and fold · a all or nothing · enter apply · q back · ? help
+        space choose · arrows move, fold · a all · enter apply · q back · ? help
         ");
         // From a file back to its folder: all of that, and nothing of it.
         terminal.send("\x1b[B\x1b[D ");
@@ -113,7 +113,7 @@ fn the_flagged_must_be_chosen_by_themselves(engine: Engine) {
          [x] A plain  2 B +1 -0
 
         ! shell-autoload: `.envrc` is run by direnv when you enter the folder
-        space choose · arrows move and fold · a all or nothing · enter apply · q back · ? help
+        space choose · arrows move, fold · a all · enter apply · q back · ? help
         ");
         terminal.send("aa");
         terminal.until_shown("1 of 3 chosen");
@@ -146,7 +146,7 @@ fn what_cannot_be_applied_cannot_be_chosen(engine: Engine) {
     >[-] A pipe  special file  ! special-file: `pipe` is a fifo (never applied)
 
     ! special-file: `pipe` is a fifo (never applied)
-    space choose · arrows move and fold · a all or nothing · enter apply · q back · ? help
+    space choose · arrows move, fold · a all · enter apply · q back · ? help
     ");
     terminal.send("\r");
     terminal.until_shown("nothing of session it to apply");
@@ -180,7 +180,7 @@ fn every_kind_of_change_is_listed(engine: Engine) {
          [x] R to (was moved)  18 B
          [x] T turned  link +1 -1
 
-        space choose · arrows move and fold · a all or nothing · enter apply · q back · ? help
+        space choose · arrows move, fold · a all · enter apply · q back · ? help
         ");
         // The flagged too, wherever they are.
         terminal.send("g");
@@ -248,7 +248,7 @@ fn keys_move_about(engine: Engine) {
 
     [x] chosen   [~] in part   [ ] not chosen   [-] cannot be applied   ! flagged, choose it by itself
 
-    space choose · arrows move and fold · a all or nothing · enter apply · q back · ? help
+    space choose · arrows move, fold · a all · enter apply · q back · ? help
     ");
     terminal.send("xq");
     terminal.until("the question again", |screen| !screen.is_full() && screen.text().ends_with("d  discard"));

@@ -13,6 +13,7 @@ on!(native:
     ctrl_z_in_the_picker_gives_the_screen_back,
     another_size_is_drawn_anew,
     a_closed_terminal_in_the_shell_keeps,
+    ctrl_c_at_the_question_for_consent_applies_nothing,
     another_command_can_use_the_session_meanwhile,
     what_the_session_became_meanwhile_is_not_applied,
 );
@@ -165,4 +166,18 @@ fn what_the_session_became_meanwhile_is_not_applied(engine: Engine) {
     terminal.until("the question again", |screen| screen.text().ends_with("d  discard"));
     terminal.send("k");
     assert_eq!(terminal.wait(), 0);
+}
+
+fn ctrl_c_at_the_question_for_consent_applies_nothing(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let mut terminal = run(&sandbox, "echo 'echo hi' > .envrc; echo x > added; exit 6");
+    terminal.send("a");
+    terminal.until_shown("Apply it all the same?");
+    terminal.send("\x03");
+    terminal.until("the question again", |screen| screen.text().ends_with("d  discard"));
+    terminal.send("k");
+    assert_eq!(terminal.wait(), 6, "{}", terminal.screen());
+    assert!(terminal.now().cursor);
+    sandbox.check_repo();
+    assert_eq!(sandbox.changes(), ["A  .envrc", "A  added"]);
 }

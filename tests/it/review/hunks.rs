@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 
 use super::{numbers, screen};
 use crate::common::{Engine, Sandbox, Terminal, on, on_every_engine};
@@ -20,6 +21,7 @@ on!(native:
     lines_are_escaped,
     paths_limit_what_is_shown,
     choosing_needs_a_terminal,
+    a_part_that_is_killed_anywhere_is_completed_or_rolled_back,
 );
 
 fn apply(sandbox: &Sandbox, more: &[&str]) -> Terminal {
@@ -82,7 +84,7 @@ fn a_hunk_lands_and_the_rest_follows(engine: Engine) {
                   22
                   23
 
-        space choose · arrows move and fold · a all or nothing · enter apply · q back · ? help
+        space choose · arrows move, fold · a all · enter apply · q back · ? help
         ");
         for _ in 0..9 {
             terminal.send("\x1b[B");
@@ -110,7 +112,7 @@ fn a_hunk_lands_and_the_rest_follows(engine: Engine) {
                   22
                   23
 
-        space choose · arrows move and fold · a all or nothing · enter apply · q back · ? help
+        space choose · arrows move, fold · a all · enter apply · q back · ? help
         ");
         terminal.send("\r");
         assert_eq!(terminal.wait(), 0, "{}", terminal.screen());
@@ -145,7 +147,7 @@ fn single_lines_land(engine: Engine) {
                   c
              [ ] +d
 
-        space choose · arrows move and fold · a all or nothing · enter apply · q back · ? help
+        space choose · arrows move, fold · a all · enter apply · q back · ? help
         ");
         terminal.send("\x1b[B\x1b[B\x1b[B\x1b[B\x1b[B \x1b[B\x1b[B ");
         terminal.until_shown("[x] +d");
@@ -160,7 +162,7 @@ fn single_lines_land(engine: Engine) {
                   c
         >    [x] +d
 
-        space choose · arrows move and fold · a all or nothing · enter apply · q back · ? help
+        space choose · arrows move, fold · a all · enter apply · q back · ? help
         ");
         terminal.send("\r");
         assert_eq!(terminal.wait(), 0, "{}", terminal.screen());
@@ -248,7 +250,7 @@ fn permission_bits_are_chosen_beside_the_lines(engine: Engine) {
                   22
                   23
 
-        space choose · arrows move and fold · a all or nothing · enter apply · q back · ? help
+        space choose · arrows move, fold · a all · enter apply · q back · ? help
         ");
         terminal.send("\x1b[B ");
         terminal.until_shown("[ ] mode");
@@ -330,7 +332,7 @@ fn bytes_of_any_kind_are_chosen_by_lines(engine: Engine) {
                   end\r
              [x] +\xfe
 
-        space choose · arrows move and fold · a all or nothing · enter apply · q back · ? help
+        space choose · arrows move, fold · a all · enter apply · q back · ? help
         ");
         terminal.send("G ");
         terminal.until_shown("[ ] +\\xfe");
@@ -366,4 +368,36 @@ fn choosing_needs_a_terminal(engine: Engine) {
     sandbox.sh("echo x > one").done();
     let _ = sandbox.cowbox(&["apply", "-p"]).output().code(4).says("needs a terminal").says("--plain");
     sandbox.check_repo();
+}
+
+fn a_part_that_is_killed_anywhere_is_completed_or_rolled_back(engine: Engine) {
+    let sandbox = Sandbox::in_memory(engine);
+    two_hunks(&sandbox);
+    let [old, part, all] = [&[][..], &[(3, "three")], &[(3, "three"), (20, "twenty")]].map(numbers);
+    let pick = || sandbox.cowbox(&["apply", "-p", "--plain"]).stdin("y\nn\n");
+    sandbox.change_repo(|_| {
+        let mut points = 0;
+        for point in 1.. {
+            let output = pick().env("COWBOX_TEST_CRASH", point.to_string()).output();
+            if output.status.signal() != Some(9) {
+                output.done();
+                break;
+            }
+            points = point;
+            assert!([&old, &part].contains(&&read(&sandbox, "list")), "killed at {point}");
+            if point % 2 == 0 {
+                // Whatever was cut off is taken back, and chosen from once more.
+                let _ = sandbox.cowbox(&["undo", "-y"]).output().exit_code();
+                assert_eq!(read(&sandbox, "list"), old, "rolled back after {point}");
+                pick().output().done();
+                assert_eq!(read(&sandbox, "list"), part, "after {point}");
+            }
+            let _ = sandbox.cowbox(&["apply", "-y"]).output().ok();
+            assert_eq!(read(&sandbox, "list"), all, "after {point}");
+            while sandbox.cowbox(&["undo", "-y"]).output().exit_code() == 0 {}
+            assert_eq!(read(&sandbox, "list"), old, "undone after {point}");
+        }
+        assert!(points > 8, "{points}");
+    });
+    assert_eq!(read(&sandbox, "list"), part);
 }
