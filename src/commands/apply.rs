@@ -10,13 +10,13 @@ use super::contents::Reachable;
 use super::context::Context;
 use super::heal::Word;
 use super::look::Look;
+use super::pick;
 use crate::apply::host::Host;
 use crate::apply::journal::Journal;
 use crate::apply::picks::Picks;
 use crate::apply::plan::{self, Plan};
 use crate::apply::stage::Dropped;
 use crate::apply::transaction::{Desk, Failure};
-use crate::changes::filter::Filter;
 use crate::changes::risk::{CODES, Risk, Tier};
 use crate::changes::sides::Sides;
 use crate::changes::{Change, ChangeKind, Class, Conflict, details};
@@ -43,7 +43,7 @@ pub fn apply(args: ApplyArgs, ui: &Ui) -> Result<u8> {
         return super::commits::bring_in(&context, &mut session, branch.as_deref(), word(&args));
     }
     let picks = match args.patch {
-        true => Some(choose_parts(&context, &session, &args)?),
+        true => Some(pick::of_apply(&context, &session, &args)?),
         false => None,
     };
     let outcome = land(&context, &mut session, &args, picks.as_ref())?;
@@ -51,28 +51,6 @@ pub fn apply(args: ApplyArgs, ui: &Ui) -> Result<u8> {
         ui.json(&outcome.document(&session, args.dry_run))?;
     }
     Ok(outcome.exit_code())
-}
-
-/// `-p`: a person chooses, among the paths that were named.
-fn choose_parts(context: &Context<'_>, session: &Session, args: &ApplyArgs) -> Result<Picks> {
-    super::heal::check_idle(session)?;
-    let look = context.look_closely(session)?;
-    let wanted = named(session, &look, args)?;
-    let wanted = |change: &Change| {
-        wanted.contains(change.path.as_path()) && (args.include_ignored || change.class != Class::Ignored)
-    };
-    super::pick::of_apply(context, session, &look, args.plain, wanted)
-}
-
-/// The paths that the arguments name.
-fn named<'a>(session: &Session, look: &'a Look, args: &ApplyArgs) -> Result<HashSet<&'a Path>> {
-    let repo = session.record.repo.0.as_path();
-    let filter = Filter::in_repo(&args.paths, Some(repo), &super::diff::subdir(repo))?;
-    if let Some(nothing) = filter.unmatched(look.set()).first() {
-        return Err(Error::new(format!("no change of session {} matches {}", session.name(), show(nothing)))
-            .hint(format!("`cowbox diff --name-status {}` lists them", session.name())));
-    }
-    Ok(filter.choose(look.set()).iter().map(|change| change.path.as_path()).collect())
 }
 
 /// What to do with what was cut off before.
@@ -246,7 +224,7 @@ fn choose(
     picks: Option<&Picks>,
     outcome: &mut Outcome,
 ) -> Result<Vec<usize>> {
-    let wanted = named(session, look, args)?;
+    let wanted = pick::named(session, look, args)?;
     let contents = Reachable::new(context, session, look)?;
     let mut chosen = Vec::new();
     // Directories whose replacement stays behind.

@@ -23,7 +23,7 @@ pub fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report
         discard::throw_away(context, &mut session, true)?;
         crate::layer::remove::tree(session.dir()).map_err(|e| Error::io("remove", session.dir(), e))?;
     } else if on_exit == OnExit::Ask && !interrupted && failure.is_none() {
-        ask(context, &mut session, &start, lock.take(), code);
+        ask(context, &mut session, lock.take(), &start, code);
     } else if failure.is_none() {
         match context.look_at_end(&session, &start) {
             Ok(look) if on_exit == OnExit::Apply && !interrupted && !look.set().changes.is_empty() => {
@@ -45,8 +45,8 @@ pub fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report
 }
 
 /// `--on-exit ask`: the review. Whatever comes of it, the command's own exit code counts.
-fn ask(context: &Context<'_>, session: &mut Session, start: &AtStart, lock: Option<Lock>, code: u8) {
-    if let Err(error) = super::review::at_end(context, session, start, lock) {
+fn ask(context: &Context<'_>, session: &mut Session, lock: Option<Lock>, start: &AtStart, code: u8) {
+    if let Err(error) = super::review::at_end(context, session, lock, start) {
         context.ui.error(&error);
         context.ui.say(&format!("the changes are kept · review with `cowbox diff {}`", session.name()));
     }

@@ -1,12 +1,17 @@
 //! `cowbox apply -p`, and the choices of a review: which files, hunks and lines land.
 
+use std::collections::HashSet;
+use std::path::Path;
+
 use super::contents::Reachable;
 use super::context::Context;
 use super::look::Look;
 use crate::apply::picks::Picks;
 use crate::changes::details::{self, Details};
+use crate::changes::filter::Filter;
 use crate::changes::{Change, Class};
-use crate::error::{Error, Kind, Result};
+use crate::cli::ApplyArgs;
+use crate::error::{Error, Kind, Result, show};
 use crate::review::pick::items::Items;
 use crate::review::pick::{Depth, Ended, plain, screen};
 use crate::session::Session;
@@ -55,24 +60,34 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// `apply -p`, among what is `wanted`.
-pub fn of_apply(
-    context: &Context<'_>,
-    session: &Session,
-    look: &Look,
-    plainly: bool,
-    wanted: impl Fn(&Change) -> bool,
-) -> Result<Picks> {
-    if !plainly && !context.ui.can_ask() {
+/// `apply -p`: a person chooses, among the paths that were named.
+pub fn of_apply(context: &Context<'_>, session: &Session, args: &ApplyArgs) -> Result<Picks> {
+    if !args.plain && !context.ui.can_ask() {
         return Err(Error::of(Kind::Consent, "choosing hunks needs a terminal to choose on")
             .hint("`cowbox apply -- PATH` applies some paths without a question")
             .hint("`--plain` reads its answers from stdin, line by line"));
     }
-    let shown = Shown::new(context, session, look, wanted)?;
-    context.reviewed(session, look)?;
-    let broken_off = || Error::of(Kind::Interrupted, "nothing was chosen, and nothing was applied");
-    match shown.choose(context, Depth::Lines, plainly)? {
+    super::heal::check_idle(session)?;
+    let look = context.look_closely(session)?;
+    let wanted = named(session, &look, args)?;
+    let wanted = |change: &Change| {
+        wanted.contains(change.path.as_path()) && (args.include_ignored || change.class != Class::Ignored)
+    };
+    let shown = Shown::new(context, session, &look, wanted)?;
+    context.reviewed(session, &look)?;
+    match shown.choose(context, Depth::Lines, args.plain)? {
         (Ended::Chosen, picks) => Ok(picks),
-        _ => Err(broken_off()),
+        _ => Err(Error::of(Kind::Interrupted, "nothing was chosen, and nothing was applied")),
     }
+}
+
+/// The paths that the arguments name.
+pub fn named<'a>(session: &Session, look: &'a Look, args: &ApplyArgs) -> Result<HashSet<&'a Path>> {
+    let repo = session.record.repo.0.as_path();
+    let filter = Filter::in_repo(&args.paths, Some(repo), &super::diff::subdir(repo))?;
+    if let Some(nothing) = filter.unmatched(look.set()).first() {
+        return Err(Error::new(format!("no change of session {} matches {}", session.name(), show(nothing)))
+            .hint(format!("`cowbox diff --name-status {}` lists them", session.name())));
+    }
+    Ok(filter.choose(look.set()).iter().map(|change| change.path.as_path()).collect())
 }

@@ -71,7 +71,7 @@ pub fn review(args: ReviewArgs, ui: &Ui) -> Result<u8> {
 
 /// The end of a run. The session's lock is let go of before the question: nobody knows how long that takes, and the
 /// shell of the review takes it.
-pub fn at_end(context: &Context<'_>, session: &mut Session, start: &AtStart, lock: Option<Lock>) -> Result<End> {
+pub fn at_end(context: &Context<'_>, session: &mut Session, lock: Option<Lock>, start: &AtStart) -> Result<End> {
     let shells = Shells::new(session.name(), context.ui)?;
     let look = context.look_at_end(session, start)?;
     drop(lock);
