@@ -14,6 +14,7 @@ on!(native:
     another_size_is_drawn_anew,
     a_closed_terminal_in_the_shell_keeps,
     ctrl_c_at_the_question_for_consent_applies_nothing,
+    the_report_tells_of_the_command_and_not_of_the_shell,
     another_command_can_use_the_session_meanwhile,
     what_the_session_became_meanwhile_is_not_applied,
 );
@@ -180,4 +181,23 @@ fn ctrl_c_at_the_question_for_consent_applies_nothing(engine: Engine) {
     assert!(terminal.now().cursor);
     sandbox.check_repo();
     assert_eq!(sandbox.changes(), ["A  .envrc", "A  added"]);
+}
+
+fn the_report_tells_of_the_command_and_not_of_the_shell(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let report = sandbox.root().join("report.json");
+    let mut terminal = sandbox
+        .shell(&["--name", "it", "--report", report.to_str().unwrap()], "echo x > added; exit 5")
+        .env("TERM", "xterm")
+        .terminal(40, 100);
+    terminal.until_shown("d  discard");
+    terminal.send("s");
+    terminal.until_shown("leave it to come back");
+    terminal.enter("echo in-$((40 + 2)); exit 3");
+    terminal.expect("in-42");
+    terminal.until("the question again", |screen| screen.text().ends_with("d  discard"));
+    terminal.send("k");
+    assert_eq!(terminal.wait(), 5);
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+    assert_eq!(report["exit"], 5);
 }

@@ -20,7 +20,6 @@ on!(native:
     bytes_of_any_kind_are_chosen_by_lines,
     lines_are_escaped,
     paths_limit_what_is_shown,
-    choosing_needs_a_terminal,
     a_part_that_is_killed_anywhere_is_completed_or_rolled_back,
 );
 
@@ -361,13 +360,6 @@ fn paths_limit_what_is_shown(engine: Engine) {
     terminal.send("q");
     assert_eq!(terminal.wait(), 130);
     let _ = sandbox.cowbox(&["apply", "-p", "--plain", "--", "three"]).output().code(1).says("no change of session");
-}
-
-fn choosing_needs_a_terminal(engine: Engine) {
-    let sandbox = Sandbox::new(engine);
-    sandbox.sh("echo x > one").done();
-    let _ = sandbox.cowbox(&["apply", "-p"]).output().code(4).says("needs a terminal").says("--plain");
-    sandbox.check_repo();
 }
 
 fn a_part_that_is_killed_anywhere_is_completed_or_rolled_back(engine: Engine) {

@@ -13,6 +13,7 @@ on!(native:
     the_end_of_the_answers_applies_nothing,
     every_kind_of_change_has_its_question,
     the_reason_is_said_before_the_question,
+    choosing_needs_a_terminal,
     a_dumb_terminal_is_enough,
 );
 
@@ -193,4 +194,11 @@ fn a_dumb_terminal_is_enough(_: Engine) {
         assert!(!terminal.screen().contains('\x1b'));
     });
     assert_eq!(read(&sandbox, "list"), numbers(&[]));
+}
+
+fn choosing_needs_a_terminal(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    sandbox.sh("echo x > one").done();
+    let _ = sandbox.cowbox(&["apply", "-p"]).output().code(4).says("needs a terminal").says("--plain");
+    sandbox.check_repo();
 }

@@ -26,7 +26,6 @@ on!(native:
     the_commands_own_exit_code_stays,
     colours_only_where_they_are_wanted,
     a_dumb_terminal_is_asked_line_by_line,
-    the_report_tells_of_the_command_and_not_of_the_shell,
     what_was_typed_before_the_question_is_no_answer,
 );
 
@@ -369,25 +368,6 @@ fn a_dumb_terminal_is_asked_line_by_line(engine: Engine) {
         assert!(repo.join("added").exists() && !repo.join("other").exists());
     });
     assert_eq!(sandbox.changes(), ["A  other"]);
-}
-
-fn the_report_tells_of_the_command_and_not_of_the_shell(engine: Engine) {
-    let sandbox = Sandbox::new(engine);
-    let report = sandbox.root().join("report.json");
-    let mut terminal = sandbox
-        .shell(&["--name", "it", "--report", report.to_str().unwrap()], "echo x > added; exit 5")
-        .env("TERM", "xterm")
-        .terminal(40, 100);
-    terminal.until_shown("d  discard");
-    terminal.send("s");
-    terminal.until_shown("leave it to come back");
-    terminal.enter("echo in-$((40 + 2)); exit 3");
-    terminal.expect("in-42");
-    terminal.until("the question again", |screen| screen.text().ends_with("d  discard"));
-    terminal.send("k");
-    assert_eq!(terminal.wait(), 5);
-    let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
-    assert_eq!(report["exit"], 5);
 }
 
 fn what_was_typed_before_the_question_is_no_answer(engine: Engine) {
