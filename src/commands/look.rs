@@ -136,9 +136,16 @@ impl Context<'_> {
         Ok(look)
     }
 
-    /// The same when a run has ended: what the session saw of the host is written down. `start` has what
-    /// somebody has held since then, if somebody has.
+    /// The same when a run has ended: what the session saw of the host is written down, and counted for lists. `start`
+    /// has what somebody has held since then, if somebody has.
     pub fn look_at_end(&self, session: &Session, start: &AtStart) -> Result<Look> {
+        let look = self.note_at_end(session, start)?;
+        self.tally_at_end(session, &look);
+        Ok(look)
+    }
+
+    /// The same for whoever counts by himself.
+    pub fn note_at_end(&self, session: &Session, start: &AtStart) -> Result<Look> {
         let mut look = self.look_with(session, start)?;
         // Taking files over changes their ctime, by which they are known: better now than later.
         if look.reading.foreign && session.record.engine.kind == engine::Kind::Docker {
@@ -156,7 +163,6 @@ impl Context<'_> {
                 ));
             }
         }
-        self.tally_at_end(session, &look);
         Ok(look)
     }
 

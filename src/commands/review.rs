@@ -73,7 +73,7 @@ pub fn review(args: ReviewArgs, ui: &Ui) -> Result<u8> {
 /// shell of the review takes it.
 pub fn at_end(context: &Context<'_>, session: &mut Session, lock: Option<Lock>, start: &AtStart) -> Result<End> {
     let shells = Shells::new(session.name(), context.ui)?;
-    let look = context.look_at_end(session, start)?;
+    let look = context.note_at_end(session, start)?;
     drop(lock);
     Review { context, shells, look: Some(look) }.talk(session)
 }
@@ -153,6 +153,7 @@ impl Review<'_> {
         if glance.shown.is_empty() && glance.ignored == 0 {
             return Ok(Heard::Nothing { vcs: glance.vcs, commits });
         }
+        context.tally_of(session, look, &shown.changes);
         ui.say(&glance.headline());
         if !ui.is_quiet() {
             ui.show(&glance.rows(ui.talk_width(), ui.talk_color()));
