@@ -32,7 +32,7 @@ mod sandbox;
 mod terminal;
 mod tiers;
 
-pub use command::{Cowbox, Output, Running};
+pub use command::{Cowbox, Output, Running, program};
 pub use fingerprint::Fingerprint;
 pub use leftovers::Process;
 pub use prepared::{engine_call, has_image};
