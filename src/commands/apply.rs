@@ -71,8 +71,11 @@ fn check_codes(allow: &[String]) -> Result<()> {
         Some(code) => {
             let consent = CODES.iter().filter(|(_, tier, _)| *tier == Tier::Consent).map(|(name, ..)| *name);
             let list = consent.collect::<Vec<_>>().join(", ");
-            Err(Error::of(Kind::Usage, format!("`{}` is nothing that can be allowed", sanitize::text(code)))
-                .hint(format!("one of {list}, or all")))
+            Err(Error::of(
+                Kind::Usage,
+                format!("`{}` is not the code of a risk that can be allowed", sanitize::text(code)),
+            )
+            .hint(format!("one of {list}, or all")))
         }
     }
 }

@@ -33,7 +33,7 @@ impl<'a> Context<'a> {
     pub fn repo(&self) -> Result<Repo> {
         let here = std::env::current_dir();
         let lost = |e| {
-            Error::new(format!("cannot tell where we are: {}", reason(&e)))
+            Error::new(format!("cannot tell the current directory: {}", reason(&e)))
                 .hint("the directory may be gone: `cd` to one that exists, or use `-C DIR`")
         };
         Repo::find(&here.map_err(lost)?)

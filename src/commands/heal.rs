@@ -76,7 +76,7 @@ impl Context<'_> {
                 let Some(_lock) = session.try_lock()? else {
                     let name = session.name();
                     return Err(Error::new(format!(
-                        "another cowbox is at session {name}, whose apply was cut off here"
+                        "another cowbox is working on session {name}, whose apply was cut off here"
                     ))
                     .hint("wait until it is done"));
                 };

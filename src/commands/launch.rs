@@ -106,7 +106,10 @@ impl Launch<'_> {
     fn started(&self, said: &str) -> Result<u8> {
         match said.split_once(' ') {
             Some(("started", id)) => {
-                let id = SessionId::parse(id).ok_or_else(|| Error::new("the background said nonsense"))?;
+                let id = SessionId::parse(id).ok_or_else(|| {
+                    Error::new("the background process answered with something else than a session")
+                        .hint("`cowbox ls` tells whether it was started")
+                })?;
                 let session = self.context.store.read(&id)?.ok_or_else(|| {
                     Error::new("the session has just been removed").hint("`cowbox ls` lists those that are left")
                 })?;

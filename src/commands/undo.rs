@@ -73,7 +73,7 @@ pub fn undo(args: UndoArgs, ui: &Ui) -> Result<u8> {
     let mut desk = Desk { host: &host, session_dir: &session_dir, base: &mut base, note: &mut note };
     let _none = desk.carry_out(&undo.plan, None, Some(&done), undo.left).map_err(explain)?;
     repo_lock.end(&session.record.id)?;
-    ui.say(&format!("{taken} taken back · `cowbox apply {}` would bring them again", session.name()));
+    ui.say(&format!("{taken} taken back · apply again with `cowbox apply {}`", session.name()));
     if undo.refused.is_empty() {
         return Ok(0);
     }

@@ -156,7 +156,7 @@ fn last_words(plan: &Plan) -> String {
 /// The repo as it was, the layer as it should be.
 fn check(repo: &Path, session_dir: &Path) -> Result<()> {
     if !repo.join("lower").exists() || repo.join("probe").exists() {
-        return Err(Error::new("the sandbox reached the repository itself"));
+        return Err(Error::new("the sandbox wrote to the repository itself, not to its layer"));
     }
     let upper = session_dir.join("upper");
     let whiteout = fs::symlink_metadata(upper.join("lower")).is_ok_and(|m| m.file_type().is_char_device());

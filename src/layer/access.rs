@@ -21,8 +21,11 @@ pub fn in_child(work: impl FnOnce() -> io::Result<()>) -> Result<()> {
     apart(|| {
         gain()?;
         work().map_err(|e| {
-            Error::new(format!("files of other ids stayed closed, even in a user namespace: {}", reason(&e)))
-                .hint("`cowbox doctor` tells how to allow user namespaces")
+            Error::new(format!(
+                "some files belong to other user ids and cannot be read, even in a user namespace: {}",
+                reason(&e)
+            ))
+            .hint("`cowbox doctor` tells how to allow user namespaces")
         })
     })
 }
@@ -93,7 +96,7 @@ pub fn gain() -> Result<()> {
     let _ = user();
     let refused = |e: std::io::Error| {
         Error::new(format!(
-            "some files of the session belong to other ids, and a user namespace to read them is refused: {}",
+            "some files of the session belong to other user ids, and the user namespace to read them in is refused: {}",
             reason(&e)
         ))
         .hint("`cowbox doctor` tells how to allow user namespaces")

@@ -44,7 +44,8 @@ impl Trust {
         let path = state.join("trust").join(format!("{name}.json"));
         let record = match fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text).map_err(|e| {
-                Error::new(format!("{} is unreadable: {e}", path.display())).hint("remove it, and agree again")
+                Error::new(format!("{} is unreadable: {e}", path.display()))
+                    .hint("remove it, then allow again what you want with `cowbox trust`")
             })?,
             // Where the state directory is none, others say so in better words.
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {

@@ -140,7 +140,7 @@ impl Finder<'_> {
     }
 
     fn here(&self, name: &str) -> Result<Found> {
-        let missing = || Error::new(format!("the image {} went away again", crate::ui::sanitize::text(name)));
+        let missing = || Error::new(format!("the image {} was removed meanwhile", crate::ui::sanitize::text(name)));
         let facts = self.engine.image_facts(name)?.ok_or_else(missing)?;
         Ok(Found { name: name.to_owned(), facts })
     }

@@ -1,6 +1,6 @@
 //! One call of cowbox: to its end, in the background, or on a terminal.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub struct Cowbox {
 
 impl Cowbox {
     pub(super) fn new(root: &Path) -> Self {
-        let program = std::env::var_os("COWBOX_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_cowbox").into());
+        let program = program();
         let mut command = if signals_are_ignored() {
             let mut command = Command::new("/usr/bin/env");
             command.arg("--default-signal=INT,QUIT,HUP").arg(program);
@@ -118,6 +118,11 @@ impl Cowbox {
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
+}
+
+/// The binary under test.
+pub fn program() -> OsString {
+    std::env::var_os("COWBOX_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_cowbox").into())
 }
 
 /// Whether we were started so that Ctrl-C is ignored, as shells do it for `command &`, or the end of the terminal, as

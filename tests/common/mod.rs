@@ -33,7 +33,7 @@ mod screen;
 mod terminal;
 mod tiers;
 
-pub use command::{Cowbox, Output, Running};
+pub use command::{Cowbox, Output, Running, program};
 pub use fingerprint::Fingerprint;
 pub use leftovers::Process;
 pub use prepared::{engine_call, has_image};

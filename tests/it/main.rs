@@ -49,6 +49,7 @@ mod partial_apply;
 mod peer_bugs;
 mod privileges;
 mod profiles;
+mod readme;
 mod recovery;
 mod repo_shapes;
 mod resume;

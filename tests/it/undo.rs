@@ -79,7 +79,7 @@ fn everything_is_exactly_as_before(engine: Engine) {
     snapshot!(writing(&sandbox, &["undo", "-y"]), @r"
     exit: 0
     --- stderr
-    cowbox: 23 paths taken back · `cowbox apply api-[NAME]` would bring them again
+    cowbox: 23 paths taken back · apply again with `cowbox apply api-[NAME]`
     ");
     let differences = before.differences(&Fingerprint::of(sandbox.repo()).but_for_ctime());
     assert!(differences.is_empty(), "{}", differences.join("\n"));
@@ -114,7 +114,7 @@ fn what_the_host_changed_since_stays_as_it_is(engine: Engine) {
     snapshot!(writing(&sandbox, &["undo", "-y"]), @r"
     exit: 3
     --- stderr
-    cowbox: 4 paths taken back · `cowbox apply api-[NAME]` would bring them again
+    cowbox: 4 paths taken back · apply again with `cowbox apply api-[NAME]`
     cowbox: warning: brought-back was changed on the host since, and stays as it is
     cowbox: warning: deleted was changed on the host since, and stays as it is
     cowbox: warning: edited was changed on the host since, and stays as it is
@@ -193,7 +193,7 @@ fn what_is_in_a_directory_that_stays_is_told_apart(engine: Engine) {
     snapshot!(writing(&sandbox, &["undo", "-y"]), @r"
     exit: 3
     --- stderr
-    cowbox: 3 paths taken back · `cowbox apply api-[NAME]` would bring them again
+    cowbox: 3 paths taken back · apply again with `cowbox apply api-[NAME]`
     cowbox: warning: pkg was changed on the host since, and stays as it is
     cowbox: warning: pkg/b was changed on the host since, and stays as it is
     ");

@@ -146,7 +146,7 @@ impl Root {
             if self.as_root && Path::new(path).exists() {
                 step("freeze a part of /proc", mount_bind(path, path))?;
                 set_attributes(&c_path(Path::new(path))?, READ_ONLY | NO_SUID | NO_DEV, false)
-                    .map_err(|e| Error::io("freeze", Path::new(path), e))?;
+                    .map_err(|e| Error::io("make read-only", Path::new(path), e))?;
             }
         }
         Ok(())
@@ -310,7 +310,7 @@ fn make_empty() -> Result<()> {
         fs::write(format!("{EMPTY}/file"), "")?;
         set_attributes(&c_path(Path::new(EMPTY)).unwrap_or_default(), READ_ONLY | NO_SUID | NO_DEV, false)
     };
-    make().map_err(|e| Error::new(format!("cannot prepare the hiding place: {}", reason(&e))))
+    make().map_err(|e| Error::new(format!("cannot prepare what is laid over hidden files: {}", reason(&e))))
 }
 
 /// Lays emptiness over a path. Fails closed: what exists and cannot be hidden is an error.

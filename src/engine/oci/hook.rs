@@ -47,7 +47,10 @@ pub fn write(dir: &Path, mounts: &[HookMount], looks: &[Looks]) -> Result<()> {
     let own = std::env::current_exe()
         .map_err(|e| Error::new(format!("cannot tell where cowbox itself is: {}", reason(&e))))?;
     let text = |path: &Path| {
-        path.to_str().map(str::to_owned).ok_or_else(|| Error::new("a hook's path must be UTF-8").hint("move cowbox"))
+        path.to_str().map(str::to_owned).ok_or_else(|| {
+            Error::new(format!("{} is not UTF-8, and podman's hooks can only name what is", crate::error::show(path)))
+                .hint("give it another name, or use `--engine native`")
+        })
     };
     let mut args = vec!["cowbox".to_owned(), VERB.to_owned()];
     for mount in mounts {

@@ -51,7 +51,7 @@ impl<'a> Interpolator<'a> {
 
     fn expand(&mut self, text: &str, depth: usize) -> Result<String> {
         let wrong = || {
-            Error::new(format!("`{}` is not a valid use of variables", sanitize::text(&shorten(text))))
+            Error::new(format!("`{}` has a variable in it that cannot be read", sanitize::text(&shorten(text))))
                 .hint("write `$$` for a dollar sign")
         };
         if depth > MOST_DEPTH {

@@ -142,7 +142,10 @@ fn extend(name: &str, service: &mut Map<String, Value>, all: &Map<String, Value>
     let other = extends.as_str().or_else(|| extends.get("service").and_then(Value::as_str)).unwrap_or_default();
     let base = all.get(other).and_then(Value::as_object).filter(|_| depth < 10);
     let Some(mut base) = base.cloned() else {
-        return Err(Error::new(format!("service {shown} extends `{}`, which leads nowhere", sanitize::text(other))));
+        return Err(Error::new(format!(
+            "service {shown} extends `{}`, which is not there, or extends itself in turn",
+            sanitize::text(other)
+        )));
     };
     extend(other, &mut base, all, depth + 1)?;
     // Those are about the other service.

@@ -33,7 +33,7 @@ pub(super) fn variables(
                 let Some(value) = text(value) else {
                     if !value.is_null() {
                         return Err(Error::new(format!(
-                            "feature {id}: the option `{}` must be text or a truth value",
+                            "feature {id}: the option `{}` must be text, true or false",
                             sanitize::text(name)
                         )));
                     }
@@ -52,7 +52,7 @@ pub(super) fn variables(
         }
         Value::Bool(false) => warn("`false` does not switch it off: it is installed".to_owned()),
         Value::String(_) | Value::Bool(true) | Value::Null => {}
-        _ => return Err(Error::new(format!("feature {id}: its value must be an object, a text or a truth value"))),
+        _ => return Err(Error::new(format!("feature {id}: its value must be an object, text, true or false"))),
     }
     values.into_iter().map(|(name, value)| checked(id, name, value)).collect()
 }

@@ -41,7 +41,7 @@ fn values_that_grow_by_variables_are_stopped() {
         .why();
     assert!(why.contains("too large"), "{why}");
     let nested = format!("user: '{}x{}'", "${U:-".repeat(200), "}".repeat(200));
-    assert!(World::app(&nested).why().contains("not a valid use"));
+    assert!(World::app(&nested).why().contains("that cannot be read"));
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn a_service_can_extend_another_of_its_file() {
     let composed = world.read();
     assert_eq!((composed.env.len(), composed.user.as_deref()), (2, Some("v")));
     assert!(composed.services.is_empty());
-    assert!(World::new("services: {app: {extends: app}}").why().contains("leads nowhere"));
+    assert!(World::new("services: {app: {extends: app}}").why().contains("is not there, or extends itself"));
     assert!(World::new("services: {app: {extends: {file: x.yml, service: a}}}").why().contains("another file"));
 }
 
