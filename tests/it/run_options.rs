@@ -16,7 +16,7 @@ on_every_engine!(
     a_name_that_could_be_misread_is_refused,
     the_report_is_the_result_as_json,
     a_command_that_is_not_there_is_reported_too,
-    what_comes_later_is_said_before_anything_runs,
+    without_a_terminal_nobody_is_asked_and_the_changes_are_kept,
     the_engine_can_come_from_the_environment,
 );
 on_containers!(a_user_is_a_name_or_numbers_of_the_image, an_unknown_runtime_is_refused);
@@ -130,11 +130,11 @@ fn a_command_that_is_not_there_is_reported_too(engine: Engine) {
     assert_eq!(read_report(&file)["exit"], 127);
 }
 
-fn what_comes_later_is_said_before_anything_runs(engine: Engine) {
+fn without_a_terminal_nobody_is_asked_and_the_changes_are_kept(engine: Engine) {
     let sandbox = Sandbox::new(engine);
-    let output = sandbox.shell(&["--on-exit", "ask"], "echo ran").output().code(125).prints("");
-    assert!(output.stderr().contains("ask"), "{output}");
-    assert_eq!(sandbox.session_ids(), Vec::<String>::new());
+    let output = sandbox.shell(&["--on-exit", "ask"], "echo ran > new").output().ok().prints("");
+    let _ = output.says("1 change kept · review with `cowbox diff");
+    assert_eq!(sandbox.changes(), ["A  new"]);
 }
 
 fn the_engine_can_come_from_the_environment(engine: Engine) {
