@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat2, readlinkat};
 
+use super::dockerfile::Dockerfile;
 use super::ignore::Ignored;
 use crate::error::{Error, Result, reason, show};
 use crate::setup::files::RepoFiles;
@@ -82,6 +83,21 @@ pub fn copy(files: &RepoFiles, request: &BuildRequest, to: &Path) -> Result<()> 
         fs::set_permissions(to.join(&dir), mode).map_err(|e| failed(&dir, e))?;
     }
     Ok(())
+}
+
+/// Refuses a Dockerfile that would have podman reach out of the context at `root`.
+pub fn check(dockerfile: &Path, request: &BuildRequest, root: &Path) -> Result<()> {
+    let text = fs::read(dockerfile).map_err(|e| Error::io("read", dockerfile, e))?;
+    let fd = OwnedFd::from(File::open(root).map_err(|e| Error::io("read", root, e))?);
+    let is_plain = |path: &Path| open_at(&fd, path, OFlags::PATH | OFlags::NOFOLLOW).is_ok_and(|fd| !is_link(&fd));
+    let text = String::from_utf8_lossy(&text);
+    Dockerfile { text: &text, args: &request.args, is_plain: &is_plain }
+        .check()
+        .map_err(|e| e.context(show(&request.dockerfile)))
+}
+
+fn is_link(fd: &OwnedFd) -> bool {
+    fstat(fd).map_or(true, |stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }
 
 fn ignore_files(files: &RepoFiles, request: &BuildRequest) -> Vec<Ignored> {

@@ -3,6 +3,7 @@
 //! The output goes to a log and, line by line, to whoever shows it. A build never writes into the repo.
 
 mod context;
+mod dockerfile;
 mod ignore;
 mod runner;
 mod stop;
@@ -32,6 +33,15 @@ pub trait Progress {
     fn line(&mut self, line: &str);
     /// Asked several times a second; no: the build is killed. Signals are the caller's to watch.
     fn go_on(&mut self) -> bool;
+}
+
+/// Whose Dockerfile it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// The repo's: hostile.
+    Repo,
+    /// The user has named it.
+    User,
 }
 
 /// What builds, and where its output goes.
@@ -73,11 +83,12 @@ impl Builder<'_> {
         Ok(recipe.image().to_owned())
     }
 
-    /// Builds a repo's own Dockerfile under the name `tag`.
+    /// Builds a Dockerfile under the name `tag`.
     pub fn request(
         &self,
         files: &RepoFiles,
         request: &BuildRequest,
+        author: Author,
         tag: &str,
         progress: &mut dyn Progress,
     ) -> Result<()> {
@@ -90,12 +101,19 @@ impl Builder<'_> {
             Kind::Podman => {
                 let copy = dir.path().join("context");
                 context::copy(files, request, &copy)?;
+                if author == Author::Repo {
+                    context::check(&dockerfile, request, &copy)?;
+                }
                 copy
             }
             // Docker's client sends a copy to the daemon.
             _ => context::locate(files, &request.context)?,
         };
         let mut command = self.command(tag, &dockerfile);
+        // Where podman keeps the caches of a build: what one repo puts there must not reach another's.
+        let temporary = dir.path().join("tmp");
+        fs::create_dir_all(&temporary).map_err(|e| Error::io("create", &temporary, e))?;
+        command.env("TMPDIR", &temporary);
         for (name, value) in &request.args {
             command.arg(format!("--build-arg={name}={value}"));
         }
@@ -107,7 +125,10 @@ impl Builder<'_> {
             command.args(request.cache_from.iter().map(|from| format!("--cache-from={from}")));
         }
         command.args(&request.options).arg(context);
-        self.run(command, &what, progress)
+        let ended = self.run(command, &what, progress);
+        // Files in it may belong to users of the image.
+        crate::layer::remove::tree(&temporary).map_err(|e| Error::io("remove", &temporary, e))?;
+        ended
     }
 
     /// Builds what features need, under the name `tag`.
