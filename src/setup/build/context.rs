@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat2, readlinkat};
 
-use super::dockerfile::Dockerfile;
 use super::ignore::Ignored;
 use crate::error::{Error, Result, reason, show};
 use crate::setup::files::RepoFiles;
@@ -85,15 +84,9 @@ pub fn copy(files: &RepoFiles, request: &BuildRequest, to: &Path) -> Result<()> 
     Ok(())
 }
 
-/// Refuses a Dockerfile that would have podman reach out of the context at `root`.
-pub fn check(dockerfile: &Path, request: &BuildRequest, root: &Path) -> Result<()> {
-    let text = fs::read(dockerfile).map_err(|e| Error::io("read", dockerfile, e))?;
-    let fd = OwnedFd::from(File::open(root).map_err(|e| Error::io("read", root, e))?);
-    let is_plain = |path: &Path| open_at(&fd, path, OFlags::PATH | OFlags::NOFOLLOW).is_ok_and(|fd| !is_link(&fd));
-    let text = String::from_utf8_lossy(&text);
-    Dockerfile { text: &text, args: &request.args, is_plain: &is_plain }
-        .check()
-        .map_err(|e| e.context(show(&request.dockerfile)))
+/// Whether a path of the context at `root` leads through no link.
+pub fn is_plain(root: &OwnedFd, path: &Path) -> bool {
+    open_at(root, path, OFlags::PATH | OFlags::NOFOLLOW).is_ok_and(|fd| !is_link(&fd))
 }
 
 fn is_link(fd: &OwnedFd) -> bool {

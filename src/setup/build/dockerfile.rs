@@ -4,7 +4,7 @@
 //! up the tree, an image can be an archive of the host that brings along the names of others. A version does not tell
 //! what a distribution has mended, so only forms that none of this works with are passed on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::engine::image::is_file_of_host;
@@ -17,6 +17,7 @@ const MOST_BYTES: usize = 16 << 20;
 const DEEPEST: usize = 4;
 
 /// A Dockerfile with what is known about its build.
+#[derive(Clone, Copy)]
 pub(super) struct Dockerfile<'a> {
     /// Its text.
     pub(super) text: &'a str,
@@ -29,22 +30,74 @@ pub(super) struct Dockerfile<'a> {
 impl Dockerfile<'_> {
     /// An error for what could reach the host.
     pub(super) fn check(&self) -> Result<()> {
-        let text = self.text.strip_prefix('\u{feff}').unwrap_or(self.text);
         let mut left = MOST_BYTES;
         // Either may continue a line; which one does, the file itself decides.
         for escape in ['\\', '`'] {
-            let lines: Vec<&str> = text.lines().collect();
-            let mut instructions = Vec::new();
-            // From every line: what ends the text of a script is not worth knowing.
-            for start in 0..lines.len() {
-                let whole = joined(&lines[start..], escape);
-                left = left.checked_sub(whole.len()).ok_or_else(|| refusal("it is too large"))?;
-                instructions.push(whole);
-            }
+            let instructions: Vec<String> = self.from_every_line(escape, &mut left)?;
             let defaults = defaults(&instructions);
             instructions.iter().try_for_each(|line| self.instruction(line, &defaults))?;
         }
         Ok(())
+    }
+
+    /// The same for what an image has whoever builds on it do.
+    pub(super) fn check_trigger(&self, line: &str) -> Result<()> {
+        Dockerfile { text: line, ..*self }.check()
+    }
+
+    /// Images that it may build on or copy from, by the names that the builder will use, and whether one of its own
+    /// stages has the name.
+    pub(super) fn images(&self) -> Result<BTreeMap<String, bool>> {
+        let (mut found, mut stages) = (BTreeSet::new(), BTreeSet::new());
+        for escape in ['\\', '`'] {
+            let instructions = self.from_every_line(escape, &mut MOST_BYTES.clone())?;
+            let is_from = |line: &String| first_word(line).0.eq_ignore_ascii_case("FROM");
+            let global = instructions.iter().position(is_from).unwrap_or(instructions.len());
+            let defaults = defaults(&instructions[..global]);
+            for line in &instructions {
+                let (name, rest) = first_word(line);
+                let (flags, words): (Vec<&str>, Vec<&str>) =
+                    rest.split_whitespace().partition(|word| word.starts_with("--"));
+                let image = match (name.to_ascii_uppercase().as_str(), words.as_slice()) {
+                    ("FROM", [image]) => Some(*image),
+                    ("FROM", [image, word, stage]) if word.eq_ignore_ascii_case("as") => {
+                        stages.insert(stage.to_ascii_lowercase());
+                        Some(*image)
+                    }
+                    ("COPY" | "ADD", _) => flags.iter().find_map(|flag| flag.strip_prefix("--from=")),
+                    _ => None,
+                };
+                found.extend(image.map(|image| self.expanded(image, &defaults, 0)));
+            }
+        }
+        let is_stage = |name: &str| {
+            stages.contains(&name.to_ascii_lowercase()) || name == "scratch" || name.bytes().all(|b| b.is_ascii_digit())
+        };
+        Ok(found.into_iter().map(|name| (name.clone(), is_stage(&name))).collect())
+    }
+
+    /// Every line begins an instruction here: what ends the text of a script is not worth knowing.
+    fn from_every_line(&self, escape: char, left: &mut usize) -> Result<Vec<String>> {
+        let text = self.text.strip_prefix('\u{feff}').unwrap_or(self.text);
+        let lines: Vec<&str> = text.lines().collect();
+        let mut instructions = Vec::with_capacity(lines.len());
+        for start in 0..lines.len() {
+            let whole = joined(&lines[start..], escape);
+            *left = left.checked_sub(whole.len()).ok_or_else(|| refusal("it is too large"))?;
+            instructions.push(whole);
+        }
+        Ok(instructions)
+    }
+
+    fn expanded(&self, image: &str, defaults: &[(String, String)], depth: usize) -> String {
+        let Some((head, after)) = image.split_once('$').filter(|_| depth < 2 * DEEPEST) else {
+            return image.to_owned();
+        };
+        let Some(Variable { name, word, if_set, rest }) = Variable::parse(after) else { return image.to_owned() };
+        let written = || defaults.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value.as_str());
+        let value = self.args.get(name).map(String::as_str).or_else(written).filter(|value| !value.is_empty());
+        let value = if if_set { value.and(Some(word)) } else { value.or(Some(word)) };
+        self.expanded(&format!("{head}{}{rest}", value.unwrap_or_default()), defaults, depth + 1)
     }
 
     fn instruction(&self, line: &str, defaults: &[(String, String)]) -> Result<()> {
@@ -104,10 +157,10 @@ impl Dockerfile<'_> {
         if depth == DEEPEST {
             return Err(unclear());
         }
-        let (name, word, rest) = variable(after).ok_or_else(unclear)?;
+        let Variable { name, word, rest, .. } = Variable::parse(after).ok_or_else(unclear)?;
         let given = self.args.get(name).map(String::as_str);
         let written = defaults.iter().filter(|(own, _)| own == name).map(|(_, value)| value.as_str());
-        let values: Vec<&str> = given.into_iter().chain(written).chain([word, ""]).collect();
+        let values: BTreeSet<&str> = given.into_iter().chain(written).chain([word, ""]).collect();
         if values.len() > 16 {
             return Err(unclear());
         }
@@ -150,27 +203,35 @@ fn first_word(line: &str) -> (&str, &str) {
 fn defaults(instructions: &[String]) -> Vec<(String, String)> {
     let args = instructions.iter().map(|line| first_word(line)).filter(|(name, _)| name.eq_ignore_ascii_case("ARG"));
     let pairs = args.flat_map(|(_, rest)| rest.split_whitespace()).filter_map(|word| word.split_once('='));
-    let mut all: Vec<(String, String)> =
-        pairs.map(|(name, value)| (name.to_owned(), value.trim_matches(['"', '\'']).to_owned())).collect();
-    all.sort();
-    all.dedup();
-    all
+    pairs.map(|(name, value)| (name.to_owned(), value.trim_matches(['"', '\'']).to_owned())).collect()
 }
 
-/// After a `$`: the name, what stands for it if it is not set, and the rest. None for what a shell would have to read.
-fn variable(text: &str) -> Option<(&str, &str, &str)> {
-    let length = |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
-    let Some(inner) = text.strip_prefix('{') else {
-        let end = length(text);
-        return (end > 0).then(|| (&text[..end], "", &text[end..]));
-    };
-    let (inner, rest) = inner.split_once('}')?;
-    let (name, operator) = inner.split_at(length(inner));
-    let word = match operator {
-        "" => "",
-        _ => [":-", ":+", "-", "+"].iter().find_map(|mark| operator.strip_prefix(mark))?,
-    };
-    (!name.is_empty()).then_some((name, word, rest))
+/// What stands after a `$`.
+struct Variable<'a> {
+    name: &'a str,
+    /// Its value if it is not set, or else if it is.
+    word: &'a str,
+    if_set: bool,
+    rest: &'a str,
+}
+
+impl<'a> Variable<'a> {
+    /// None for what a shell would have to read.
+    fn parse(text: &'a str) -> Option<Self> {
+        let length = |text: &str| text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+        let Some(inner) = text.strip_prefix('{') else {
+            let (name, rest) = text.split_at(length(text));
+            return (!name.is_empty()).then_some(Self { name, word: "", if_set: false, rest });
+        };
+        let (inner, rest) = inner.split_once('}')?;
+        let (name, operator) = inner.split_at(length(inner));
+        let word = match operator {
+            "" => "",
+            _ => [":-", ":+", "-", "+"].iter().find_map(|mark| operator.strip_prefix(mark))?,
+        };
+        let if_set = operator.trim_start_matches(':').starts_with('+');
+        (!name.is_empty()).then_some(Self { name, word, if_set, rest })
+    }
 }
 
 fn refusal(what: &str) -> Error {
@@ -250,6 +311,16 @@ mod tests {
         ] {
             assert!(check(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn images_are_named_as_the_builder_will_name_them() {
+        let args = BTreeMap::from([("TAG".to_owned(), "2".to_owned())]);
+        let text = "ARG TAG=1\nARG BASE=\"a/b\"\nFROM ${BASE}:$TAG AS x\nARG BASE=other\nFROM \\\n ${NONE:-c}${TAG:+d}\n\
+                    COPY --from=e:1 / /\nFROM x\nfrom os import path\n";
+        let images = Dockerfile { text, args: &args, is_plain: &|_| true }.images().unwrap();
+        assert!(["a/b:2", "cd", "e:1"].iter().all(|name| images.get(*name) == Some(&false)), "{images:?}");
+        assert_eq!((images.get("x"), images.get("os")), (Some(&true), None));
     }
 
     #[test]

@@ -7,7 +7,9 @@ mod dockerfile;
 mod ignore;
 mod runner;
 mod stop;
+mod triggers;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Write;
@@ -15,6 +17,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use self::dockerfile::Dockerfile;
 use crate::engine::Kind;
 use crate::engine::client::Client;
 use crate::error::{Error, Result, reason, show};
@@ -102,7 +105,8 @@ impl Builder<'_> {
                 let copy = dir.path().join("context");
                 context::copy(files, request, &copy)?;
                 if author == Author::Repo {
-                    context::check(&dockerfile, request, &copy)?;
+                    self.check(&dockerfile, &request.args, &copy, progress)
+                        .map_err(|e| e.context(show(&request.dockerfile)))?;
                 }
                 copy
             }
@@ -114,6 +118,10 @@ impl Builder<'_> {
         let temporary = dir.path().join("tmp");
         fs::create_dir_all(&temporary).map_err(|e| Error::io("create", &temporary, e))?;
         command.env("TMPDIR", &temporary);
+        if self.kind == Kind::Podman && author == Author::Repo {
+            // What it builds on was looked at, and is here.
+            command.arg("--pull=never");
+        }
         for (name, value) in &request.args {
             command.arg(format!("--build-arg={name}={value}"));
         }
@@ -161,13 +169,45 @@ impl Builder<'_> {
         let file = dir.path().join("Containerfile");
         fs::write(&file, &context.text).map_err(|e| Error::io("write", &file, e))?;
         let mut command = self.command(tag, &file);
+        if self.kind == Kind::Podman {
+            self.check(&file, &BTreeMap::new(), &root, progress)?;
+            command.arg("--pull=never");
+        }
         command.arg(&root);
         self.run(command, "the image with its features", progress)
     }
 
+    /// Refuses what would have podman reach out of the context at `root`, by the file or by an image that it builds on.
+    fn check(
+        &self,
+        file: &Path,
+        args: &BTreeMap<String, String>,
+        root: &Path,
+        progress: &mut dyn Progress,
+    ) -> Result<()> {
+        let text = fs::read(file).map_err(|e| Error::io("read", file, e))?;
+        let text = String::from_utf8_lossy(&text);
+        let fd = File::open(root).map_err(|e| Error::io("read", root, e))?.into();
+        let dockerfile = Dockerfile { text: &text, args, is_plain: &|path| context::is_plain(&fd, path) };
+        dockerfile.check()?;
+        for (image, is_stage) in dockerfile.images()?.iter().filter(|(image, _)| !image.is_empty()) {
+            if !is_stage && !image.starts_with("localhost/") && !self.is_here(image) {
+                progress.line(&format!("pulling {}", sanitize::text(image)));
+                // What is no image after all, the build will not miss.
+                let _ = self.client.capture_slowly(&["pull", "--quiet", "--", image]);
+            }
+            for line in triggers::of(self.client, image)? {
+                dockerfile
+                    .check_trigger(&line)
+                    .map_err(|e| e.context(format_args!("the image {}", sanitize::text(image))))?;
+            }
+        }
+        Ok(())
+    }
+
     /// One by one: podman fails to list them while somebody else removes an image.
     fn is_here(&self, tag: &str) -> bool {
-        self.client.attempt(&["image", "inspect", "--format", "{{.Id}}", tag])
+        self.client.attempt(&["image", "inspect", "--format", "{{.Id}}", "--", tag])
     }
 
     fn command(&self, tag: &str, file: &Path) -> Command {
