@@ -230,6 +230,25 @@ impl<'a> Images<'a> {
     }
 }
 
+/// How podman names images that are not in a registry. To pull one brings the names along that are written in it.
+const OF_HOST: [&str; 10] = [
+    "atomic",
+    "containers-storage",
+    "dir",
+    "docker-archive",
+    "docker-daemon",
+    "oci",
+    "oci-archive",
+    "ostree",
+    "sif",
+    "tarball",
+];
+
+/// Whether podman would take the name of an image for something on the host.
+pub fn is_file_of_host(name: &str) -> bool {
+    name.split_once(':').is_some_and(|(first, _)| OF_HOST.contains(&first))
+}
+
 /// Pulls an image, with the engine's own progress on stderr.
 pub fn pull(client: &Client, name: &str, ui: &Ui) -> Result<()> {
     let missing = |why: &str| {
@@ -238,6 +257,9 @@ pub fn pull(client: &Client, name: &str, ui: &Ui) -> Result<()> {
     };
     if name.starts_with("localhost/") || name.starts_with('-') || name.is_empty() {
         return Err(missing(""));
+    }
+    if is_file_of_host(name) {
+        return Err(missing(": it is a file of this system, and no name in a registry"));
     }
     ui.say(&format!("pulling {}", sanitize::text(name)));
     let mut command = client.command();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::build::{self, Builder};
+use super::build::{self, Author, Builder};
 use super::built::Built;
 use super::choose::Choice;
 use super::devcontainer::{self, Host, Origin, Part};
@@ -172,7 +172,7 @@ impl Finder<'_> {
         let tag = self.tag_of(self.files, request)?;
         if self.rebuild || self.engine.image_facts(&tag)?.is_none() {
             let log = self.log("images")?;
-            self.builder(&log).request(self.files, request, &tag, &mut Lines::new(self.ui)?)?;
+            self.builder(&log).request(self.files, request, Author::Repo, &tag, &mut Lines::new(self.ui)?)?;
         }
         self.made(&tag)
     }
@@ -187,7 +187,7 @@ impl Finder<'_> {
         let tag = self.tag_of(&files, &request)?;
         if self.rebuild || self.engine.image_facts(&tag)?.is_none() {
             let log = self.log("images")?;
-            self.builder(&log).request(&files, &request, &tag, &mut Lines::new(self.ui)?)?;
+            self.builder(&log).request(&files, &request, Author::User, &tag, &mut Lines::new(self.ui)?)?;
         }
         self.made(&tag)
     }
@@ -249,7 +249,12 @@ impl Finder<'_> {
             }
         }
         for input in &plan.inputs {
-            hash.update(self.files.read(input).map_err(|e| Error::io("read", input, e))?.unwrap_or_default());
+            let content = self.files.read(input).map_err(|e| Error::io("read", input, e))?.unwrap_or_default();
+            // Every repo finds the image: the end of one file must not pass for the beginning of the next.
+            for part in [input.as_os_str().as_encoded_bytes(), &content] {
+                hash.update((part.len() as u64).to_le_bytes());
+                hash.update(part);
+            }
         }
         let hash: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let tag = format!("localhost/cowbox/features:{hash}");

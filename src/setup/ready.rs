@@ -89,6 +89,8 @@ impl Preparer<'_> {
         key.add("the user", users.into_iter().flatten().collect::<Vec<_>>().join(" ").as_bytes());
         key.add("the account", self.plan.account.as_deref().unwrap_or_default().as_bytes());
         key.add("the container's options", format!("{:?} {:?}", setup.container, setup.mounts).as_bytes());
+        // What one repo's files made of the same plan is not for another: its scripts may be anybody's.
+        key.add("the repository", self.files.root().as_os_str().as_encoded_bytes());
         key.add("the place of the repository", self.plan.workspace.as_os_str().as_encoded_bytes());
         key.add("the network", format!("{network:?}").as_bytes());
         key.add("the steps", &json(serde_json::to_value(self.once()).unwrap_or_default()));

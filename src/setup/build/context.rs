@@ -84,6 +84,15 @@ pub fn copy(files: &RepoFiles, request: &BuildRequest, to: &Path) -> Result<()> 
     Ok(())
 }
 
+/// Whether a path of the context at `root` leads through no link.
+pub fn is_plain(root: &OwnedFd, path: &Path) -> bool {
+    open_at(root, path, OFlags::PATH | OFlags::NOFOLLOW).is_ok_and(|fd| !is_link(&fd))
+}
+
+fn is_link(fd: &OwnedFd) -> bool {
+    fstat(fd).map_or(true, |stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+}
+
 fn ignore_files(files: &RepoFiles, request: &BuildRequest) -> Vec<Ignored> {
     let mut names = vec![request.context.join(".containerignore"), request.context.join(".dockerignore")];
     names.extend(own_ignore_files(&request.dockerfile));

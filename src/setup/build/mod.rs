@@ -3,10 +3,13 @@
 //! The output goes to a log and, line by line, to whoever shows it. A build never writes into the repo.
 
 mod context;
+mod dockerfile;
 mod ignore;
 mod runner;
 mod stop;
+mod triggers;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Write;
@@ -14,6 +17,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use self::dockerfile::Dockerfile;
 use crate::engine::Kind;
 use crate::engine::client::Client;
 use crate::error::{Error, Result, reason, show};
@@ -32,6 +36,15 @@ pub trait Progress {
     fn line(&mut self, line: &str);
     /// Asked several times a second; no: the build is killed. Signals are the caller's to watch.
     fn go_on(&mut self) -> bool;
+}
+
+/// Whose Dockerfile it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// The repo's: hostile.
+    Repo,
+    /// The user has named it.
+    User,
 }
 
 /// What builds, and where its output goes.
@@ -73,11 +86,12 @@ impl Builder<'_> {
         Ok(recipe.image().to_owned())
     }
 
-    /// Builds a repo's own Dockerfile under the name `tag`.
+    /// Builds a Dockerfile under the name `tag`.
     pub fn request(
         &self,
         files: &RepoFiles,
         request: &BuildRequest,
+        author: Author,
         tag: &str,
         progress: &mut dyn Progress,
     ) -> Result<()> {
@@ -90,12 +104,24 @@ impl Builder<'_> {
             Kind::Podman => {
                 let copy = dir.path().join("context");
                 context::copy(files, request, &copy)?;
+                if author == Author::Repo {
+                    self.check(&dockerfile, &request.args, &copy, progress)
+                        .map_err(|e| e.context(show(&request.dockerfile)))?;
+                }
                 copy
             }
             // Docker's client sends a copy to the daemon.
             _ => context::locate(files, &request.context)?,
         };
         let mut command = self.command(tag, &dockerfile);
+        // Where podman keeps the caches of a build: what one repo puts there must not reach another's.
+        let temporary = dir.path().join("tmp");
+        fs::create_dir_all(&temporary).map_err(|e| Error::io("create", &temporary, e))?;
+        command.env("TMPDIR", &temporary);
+        if self.kind == Kind::Podman && author == Author::Repo {
+            // What it builds on was looked at, and is here.
+            command.arg("--pull=never");
+        }
         for (name, value) in &request.args {
             command.arg(format!("--build-arg={name}={value}"));
         }
@@ -107,7 +133,10 @@ impl Builder<'_> {
             command.args(request.cache_from.iter().map(|from| format!("--cache-from={from}")));
         }
         command.args(&request.options).arg(context);
-        self.run(command, &what, progress)
+        let ended = self.run(command, &what, progress);
+        // Files in it may belong to users of the image.
+        crate::layer::remove::tree(&temporary).map_err(|e| Error::io("remove", &temporary, e))?;
+        ended
     }
 
     /// Builds what features need, under the name `tag`.
@@ -140,13 +169,45 @@ impl Builder<'_> {
         let file = dir.path().join("Containerfile");
         fs::write(&file, &context.text).map_err(|e| Error::io("write", &file, e))?;
         let mut command = self.command(tag, &file);
+        if self.kind == Kind::Podman {
+            self.check(&file, &BTreeMap::new(), &root, progress)?;
+            command.arg("--pull=never");
+        }
         command.arg(&root);
         self.run(command, "the image with its features", progress)
     }
 
+    /// Refuses what would have podman reach out of the context at `root`, by the file or by an image that it builds on.
+    fn check(
+        &self,
+        file: &Path,
+        args: &BTreeMap<String, String>,
+        root: &Path,
+        progress: &mut dyn Progress,
+    ) -> Result<()> {
+        let text = fs::read(file).map_err(|e| Error::io("read", file, e))?;
+        let text = String::from_utf8_lossy(&text);
+        let fd = File::open(root).map_err(|e| Error::io("read", root, e))?.into();
+        let dockerfile = Dockerfile { text: &text, args, is_plain: &|path| context::is_plain(&fd, path) };
+        dockerfile.check()?;
+        for (image, is_stage) in dockerfile.images()?.iter().filter(|(image, _)| !image.is_empty()) {
+            if !is_stage && !image.starts_with("localhost/") && !self.is_here(image) {
+                progress.line(&format!("pulling {}", sanitize::text(image)));
+                // What is no image after all, the build will not miss.
+                let _ = self.client.capture_slowly(&["pull", "--quiet", "--", image]);
+            }
+            for line in triggers::of(self.client, image)? {
+                dockerfile
+                    .check_trigger(&line)
+                    .map_err(|e| e.context(format_args!("the image {}", sanitize::text(image))))?;
+            }
+        }
+        Ok(())
+    }
+
     /// One by one: podman fails to list them while somebody else removes an image.
     fn is_here(&self, tag: &str) -> bool {
-        self.client.attempt(&["image", "inspect", "--format", "{{.Id}}", tag])
+        self.client.attempt(&["image", "inspect", "--format", "{{.Id}}", "--", tag])
     }
 
     fn command(&self, tag: &str, file: &Path) -> Command {

@@ -9,7 +9,12 @@ use crate::common::{Engine, Sandbox, on_containers, on_every_engine};
 use crate::host::Canary;
 
 on_every_engine!(a_hostile_file_reaches_nothing, a_context_outside_of_the_repo_is_refused);
-on_containers!(a_build_cannot_write_to_the_repo, a_hostile_compose_file_reaches_nothing);
+on_containers!(
+    a_build_cannot_write_to_the_repo,
+    a_hostile_compose_file_reaches_nothing,
+    a_build_step_cannot_mount_the_host,
+    an_archive_in_the_repo_is_no_image,
+);
 
 const SECRET: &str = "planted-by-the-test";
 
@@ -116,4 +121,41 @@ fn a_hostile_compose_file_reaches_nothing(engine: Engine) {
     assert!(!output.stdout().lines().any(|line| line == "/host" || line == "/prey"), "{said}");
     let _ = output.says("left out: services.app.privileged").says("left out: services.app.volumes");
     canary.check();
+}
+
+/// Podman 4.3 follows the link, and the way up.
+fn a_build_step_cannot_mount_the_host(engine: Engine) {
+    for mount in [
+        "type=bind,source=link,target=/prey",
+        "type=bind,from=first,source=/link,target=/prey,rw",
+        "type=cache,id=../../../../../../../../../../../../../../PREY,target=/prey",
+    ] {
+        let sandbox = Sandbox::new(engine);
+        let prey = prey(&sandbox);
+        let canary = Canary::at(&prey);
+        let path = prey.to_str().unwrap();
+        let mount = mount.replace("/PREY", path);
+        let first = format!("FROM {} AS first\nUSER 0\nRUN ln -s {path} /link", image("tiny"));
+        let step = format!("RUN --mount={mount} cp /prey/file /stolen; touch /prey/owned; true");
+        sandbox.write(".devcontainer/Dockerfile", format!("{first}\nFROM {}\nUSER 0\n{step}\n", image("tiny")));
+        std::os::unix::fs::symlink(&prey, sandbox.repo().join(".devcontainer/link")).unwrap();
+        super::write(&sandbox, json!({ "build": { "dockerfile": "Dockerfile" }, "userEnvProbe": "none" }));
+        // Docker's builder, where it knows mounts, looks for the link's end in the context.
+        let output = run(&sandbox, &[], &["sh", "-c", "cat /stolen; true"]).output();
+        assert!(!output.stdout().contains(SECRET), "{mount}");
+        if engine == Engine::Podman {
+            let _ = output.code(125).says("a build with podman could reach the host by this");
+        }
+        canary.check();
+    }
+}
+
+/// To load one would give names of others to the images in it.
+fn an_archive_in_the_repo_is_no_image(engine: Engine) {
+    let sandbox = with(engine, json!({ "image": "docker-archive:proc/..${localWorkspaceFolder}/evil.tar" }));
+    let _ = run(&sandbox, &[], &["true"]).output().code(125).says("it is a file of this system");
+    let sandbox = Sandbox::new(engine);
+    sandbox.write("compose.yml", format!("services:\n  app:\n    image: oci-archive:{}\n", sandbox.root().display()));
+    super::write(&sandbox, json!({ "dockerComposeFile": "../compose.yml", "service": "app" }));
+    let _ = run(&sandbox, &[], &["true"]).output().code(125).says("it is a file of this system");
 }

@@ -12,7 +12,10 @@ on_every_engine!(
     two_starts_at_once_prepare_once,
     an_edit_of_a_file_that_the_setup_changes_prepares_again,
 );
-on_containers!(a_start_with_a_prepared_environment_takes_two_calls_of_the_engine);
+on_containers!(
+    a_start_with_a_prepared_environment_takes_two_calls_of_the_engine,
+    what_the_files_of_another_repository_made_is_not_used,
+);
 on!(native: what_has_changed_is_named, a_change_that_decides_nothing_is_no_reason);
 
 fn the_second_start_runs_nothing(engine: Engine) {
@@ -109,4 +112,16 @@ fn a_start_with_a_prepared_environment_takes_two_calls_of_the_engine(engine: Eng
     run();
     let calls = fs::read_to_string(&log).unwrap();
     assert!((1..=2).contains(&calls.lines().count()), "{calls}");
+}
+
+/// The same plan in another place: but what its script calls is somebody else's.
+fn what_the_files_of_another_repository_made_is_not_used(engine: Engine) {
+    let sandbox = with_script(engine, ". ./part\n");
+    sandbox.write("part", "echo good > made\n");
+    let other = sandbox.root().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("setup.sh"), ". ./part\n").unwrap();
+    fs::write(other.join("part"), "echo evil > made; echo evil > /tmp/evil\n").unwrap();
+    sandbox.shell(&["-C", other.to_str().unwrap()], "cat made").output().ok().prints("evil\n").done();
+    sandbox.sh("cat made; ls /tmp").ok().prints("good\n").done();
 }
