@@ -12,6 +12,9 @@ use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat, 
 /// Larger than any manifest or lock file that people write or tools make.
 const LIMIT: u64 = 64 << 20;
 
+/// Why a path of a repo is not mounted: who agrees to a path of the repo agrees to nothing else.
+pub const LEADS_OUT: &str = "it is not there, or a link leads out of the repo";
+
 /// The files of one repo.
 #[derive(Debug)]
 pub struct RepoFiles {
@@ -85,6 +88,13 @@ impl RepoFiles {
         self.kind(path.as_ref()) == Some(FileType::Directory)
     }
 
+    /// Whether a path of the host that lies in the repo by its name leads out of it by a link, or nowhere.
+    pub fn leads_out(&self, path: &Path) -> bool {
+        // `repo/../other` does not lie in it, and everybody can see that.
+        let rest = path.strip_prefix(&self.path).ok().filter(|rest| !rest.starts_with(".."));
+        rest.is_some_and(|rest| self.kind(rest).is_none())
+    }
+
     /// Whether there is a regular file that its owner may execute.
     pub fn is_executable(&self, path: impl AsRef<Path>) -> bool {
         let stat = self.open_beneath(path.as_ref(), OFlags::PATH).and_then(|fd| Ok(fstat(&fd)?));
@@ -119,6 +129,19 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn a_path_of_the_repo_that_is_a_link_out_of_it_is_known_as_that() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("repo");
+        std::fs::create_dir_all(root.join("data")).unwrap();
+        std::os::unix::fs::symlink("data", root.join("inside")).unwrap();
+        std::os::unix::fs::symlink("/etc", root.join("outside")).unwrap();
+        let files = RepoFiles::open(&root).unwrap();
+        let leads_out = |path: &str| files.leads_out(&root.join(path));
+        assert!(!leads_out("data") && !leads_out("inside") && !leads_out("../other") && !leads_out("/etc"));
+        assert!(leads_out("outside") && leads_out("outside/ssl") && leads_out("outside/../x") && leads_out("missing"));
+    }
 
     #[test]
     fn nothing_is_read_from_outside_and_nothing_is_waited_for() {

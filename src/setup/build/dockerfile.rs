@@ -33,7 +33,7 @@ impl Dockerfile<'_> {
         let mut left = MOST_BYTES;
         // Either may continue a line; which one does, the file itself decides.
         for escape in ['\\', '`'] {
-            let instructions: Vec<String> = self.from_every_line(escape, &mut left)?;
+            let instructions: Vec<String> = self.at_every_line(escape, &mut left)?;
             let defaults = defaults(&instructions);
             instructions.iter().try_for_each(|line| self.instruction(line, &defaults))?;
         }
@@ -48,9 +48,9 @@ impl Dockerfile<'_> {
     /// Images that it may build on or copy from, by the names that the builder will use, and whether one of its own
     /// stages has the name.
     pub(super) fn images(&self) -> Result<BTreeMap<String, bool>> {
-        let (mut found, mut stages) = (BTreeSet::new(), BTreeSet::new());
+        let (mut found, mut stages, mut left) = (BTreeSet::new(), BTreeSet::new(), MOST_BYTES);
         for escape in ['\\', '`'] {
-            let instructions = self.from_every_line(escape, &mut MOST_BYTES.clone())?;
+            let instructions = self.at_every_line(escape, &mut left)?;
             let is_from = |line: &String| first_word(line).0.eq_ignore_ascii_case("FROM");
             let global = instructions.iter().position(is_from).unwrap_or(instructions.len());
             let defaults = defaults(&instructions[..global]);
@@ -77,7 +77,7 @@ impl Dockerfile<'_> {
     }
 
     /// Every line begins an instruction here: what ends the text of a script is not worth knowing.
-    fn from_every_line(&self, escape: char, left: &mut usize) -> Result<Vec<String>> {
+    fn at_every_line(&self, escape: char, left: &mut usize) -> Result<Vec<String>> {
         let text = self.text.strip_prefix('\u{feff}').unwrap_or(self.text);
         let lines: Vec<&str> = text.lines().collect();
         let mut instructions = Vec::with_capacity(lines.len());

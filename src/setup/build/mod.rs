@@ -38,6 +38,9 @@ pub trait Progress {
     fn go_on(&mut self) -> bool;
 }
 
+/// How a step asks for a mount.
+const MOUNT: &[u8] = b"--mount";
+
 /// Whose Dockerfile it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
@@ -121,6 +124,11 @@ impl Builder<'_> {
         if self.kind == Kind::Podman && author == Author::Repo {
             // What it builds on was looked at, and is here.
             command.arg("--pull=never");
+            let text = fs::read(&dockerfile).map_err(|e| Error::io("read", &dockerfile, e))?;
+            if text.windows(MOUNT.len()).any(|part| part == MOUNT) {
+                // Podman takes a step of another repo's build for the same, whatever the files are that it mounts.
+                command.arg("--no-cache");
+            }
         }
         for (name, value) in &request.args {
             command.arg(format!("--build-arg={name}={value}"));

@@ -11,7 +11,7 @@ use super::project::Project;
 use super::volumes::{Relation, Volume, What, relation};
 use super::{closure, health, service};
 use crate::error::{Error, Result};
-use crate::setup::files::RepoFiles;
+use crate::setup::files::{LEADS_OUT, RepoFiles};
 use crate::setup::plan::{Ignored, Refused};
 use crate::setup::service::{Bind, Service, Volume as Own};
 use crate::ui::sanitize;
@@ -95,6 +95,12 @@ fn places(
             What::Tmpfs => judge.mount_memory(target),
             What::Path(path) => {
                 let relation = relation(path, files.root(), &project.dir);
+                if let Relation::Below(rest) = &relation
+                    && files.leads_out(&files.root().join(rest))
+                {
+                    judge.leave(&key, LEADS_OUT);
+                    continue;
+                }
                 binds.extend(bind(&volume, relation, files.root(), &key, judge));
             }
             What::Named(Some(name)) if !is_name(name) => judge.leave(&key, "its name cannot be one of a volume"),

@@ -55,6 +55,11 @@ impl<'a> Ledger<'a> {
         Self { host, refused: Vec::new(), ignored: Vec::new(), notices: Vec::new() }
     }
 
+    /// The repo.
+    pub(super) fn files(&self) -> &RepoFiles {
+        self.host.files
+    }
+
     /// Whether the user allows `asked`; if not, it is on the list. `from` says who asks.
     pub(super) fn ask(&mut self, from: &str, key: &str, reason: &str, asked: &Value) -> bool {
         let who = who(from);

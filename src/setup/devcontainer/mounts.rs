@@ -10,6 +10,7 @@ use super::node::{At, Data, Problem};
 use super::paths;
 use super::substitute::Values;
 use crate::error::Result;
+use crate::setup::files::LEADS_OUT;
 use crate::setup::plan::{MountKind, MountRequest};
 use crate::ui::sanitize;
 
@@ -157,6 +158,10 @@ fn kind(
             let source = values.text(&mount.source)?;
             if !Path::new(&source).is_absolute() {
                 ledger.ignore(from, key, "its source is not an absolute path");
+                return Ok(None);
+            }
+            if ledger.files().leads_out(Path::new(&source)) {
+                ledger.ignore(from, key, LEADS_OUT);
                 return Ok(None);
             }
             if !ledger.ask(from, key, "mounts files of the host", &mount.shown(values)?) {

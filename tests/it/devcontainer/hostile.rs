@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{image, run, up, with};
-use crate::common::{Engine, Sandbox, on_containers, on_every_engine};
+use crate::common::{Engine, Sandbox, on, on_containers, on_every_engine};
 use crate::host::Canary;
 
 on_every_engine!(a_hostile_file_reaches_nothing, a_context_outside_of_the_repo_is_refused);
@@ -15,6 +15,7 @@ on_containers!(
     a_build_step_cannot_mount_the_host,
     an_archive_in_the_repo_is_no_image,
 );
+on!(podman: a_step_of_a_build_is_not_taken_from_another_repository);
 
 const SECRET: &str = "planted-by-the-test";
 
@@ -158,4 +159,13 @@ fn an_archive_in_the_repo_is_no_image(engine: Engine) {
     sandbox.write("compose.yml", format!("services:\n  app:\n    image: oci-archive:{}\n", sandbox.root().display()));
     super::write(&sandbox, json!({ "dockerComposeFile": "../compose.yml", "service": "app" }));
     let _ = run(&sandbox, &[], &["true"]).output().code(125).says("it is a file of this system");
+}
+
+fn a_step_of_a_build_is_not_taken_from_another_repository(engine: Engine) {
+    let lines = "USER 0\nRUN --mount=type=bind,source=script,target=/script sh /script >/made";
+    for word in ["evil", "good"] {
+        let sandbox = super::built(engine, lines, json!({ "userEnvProbe": "none" }));
+        sandbox.write(".devcontainer/script", format!("echo {word}\n"));
+        let _ = run(&sandbox, &[], &["cat", "/made"]).output().ok().prints(format!("{word}\n"));
+    }
 }

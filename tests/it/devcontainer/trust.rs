@@ -13,7 +13,7 @@ on_every_engine!(
     a_script_that_changed_is_asked_for_again,
     a_command_on_the_host_that_fails_is_the_end,
 );
-on_containers!(with_consent_a_directory_of_the_host_is_there);
+on_containers!(with_consent_a_directory_of_the_host_is_there, consent_is_not_asked_for_a_link_out_of_the_repo);
 
 /// `cowbox trust ARGS`
 fn trust(sandbox: &Sandbox, args: &[&str]) -> crate::common::Output {
@@ -133,4 +133,15 @@ fn with_consent_a_directory_of_the_host_is_there(engine: Engine) {
     trust(&sandbox, &["-y"]).done();
     let _ = up(&sandbox, &[], script).output().code(1).prints("of the host\n");
     assert!(!shared.join("new").exists());
+}
+
+/// Who says yes to a directory of the repo means no other.
+fn consent_is_not_asked_for_a_link_out_of_the_repo(engine: Engine) {
+    let mount = json!({ "type": "bind", "source": "${localWorkspaceFolder}/data", "target": "/data" });
+    let sandbox = with(engine, json!({ "mounts": [mount], "userEnvProbe": "none" }));
+    fs::create_dir(sandbox.root().join("prey")).unwrap();
+    fs::write(sandbox.root().join("prey/file"), "x").unwrap();
+    std::os::unix::fs::symlink(sandbox.root().join("prey"), sandbox.repo().join("data")).unwrap();
+    trust(&sandbox, &["-y"]).ok().says("asks for nothing that needs your consent").done();
+    run(&sandbox, &[], &["test", "!", "-e", "/data"]).output().ok().done();
 }

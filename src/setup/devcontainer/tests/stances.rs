@@ -44,8 +44,8 @@ fn volumes_and_memory_are_the_sessions_own() {
 #[test]
 fn a_bind_needs_consent_even_inside_the_repo() {
     let config = json!({ "mounts": ["source=${localWorkspaceFolder}/a,target=/b,type=bind,readonly"] });
-    assert_eq!(keys(&case().plan(&config)), ["mounts[0]"]);
-    let case = case().allow(&["\"readonly\":true"]);
+    assert_eq!(keys(&case().file("a").plan(&config)), ["mounts[0]"]);
+    let case = case().file("a").allow(&["\"readonly\":true"]);
     let source = case.root().join("a").display().to_string();
     assert_eq!(case.plan(&config).mounts[0].what, MountKind::Bind { source, readonly: true });
 }
