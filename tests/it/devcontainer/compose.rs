@@ -28,7 +28,7 @@ fn a_service_says_image_variables_user_and_place(engine: Engine) {
     let script = "cat made; pwd; echo $OTHER; hostname; cat ../README.md; grep -c ' /scratch tmpfs' /proc/mounts; ls -d /data; id -un";
     let expected = "of compose\n/code/src\nsomebody\nbox\n# api\n1\n/data\n";
     let output = up(&sandbox, &[], script).output().ok();
-    let user = if engine == Engine::Docker && crate::host::is_root() { "root\n" } else { "agent\n" };
+    let user = if crate::host::is_root() { "root\n" } else { "agent\n" };
     let _ = output.prints(expected.to_owned() + user).says("left out: services.app.ports");
     assert_eq!(sandbox.changes(), Vec::<String>::new());
     let plan = sandbox.cowbox(&["prepare", "--dry-run", "--json", "--engine", engine.name()]).output().ok().json();

@@ -55,8 +55,6 @@ fn harmless_arguments_reach_the_engine(engine: Engine) {
         "box",
         "--shm-size=32m",
         "--add-host=peer:10.1.2.3",
-        "--ulimit",
-        "nofile=500:500",
         "--init",
         "--tmpfs",
         "/memory",
@@ -68,17 +66,20 @@ fn harmless_arguments_reach_the_engine(engine: Engine) {
         "-v",
         "/etc:/host-etc"
     ]);
-    if crate::host::is_root() {
-        // With one limit given podman would raise this one too, and root may lack the right to.
-        let own = rustix::process::getrlimit(rustix::process::Resource::Nproc).maximum.unwrap_or(4096);
-        arguments.as_array_mut().unwrap().extend([json!("--ulimit"), json!(format!("nproc={own}:{own}"))]);
+    // With one limit given podman raises others, and the root of a test machine may lack the right to.
+    let can_limit = engine == Engine::Docker || !crate::host::is_root();
+    if can_limit {
+        arguments.as_array_mut().unwrap().extend([json!("--ulimit"), json!("nofile=500:500")]);
     }
     let sandbox = with(engine, json!({ "runArgs": arguments, "userEnvProbe": "none" }));
-    let script = "hostname; grep -w peer /etc/hosts | head -c 8; echo; ulimit -n; echo $WORD; df -k /dev/shm | tail -n 1 | \
+    let script = "hostname; grep -w peer /etc/hosts | head -c 8; echo; echo $WORD; df -k /dev/shm | tail -n 1 | \
                   awk '{ print $2 }'; grep -c ' /memory tmpfs' /proc/mounts; ls /host-etc 2>/dev/null; true";
-    let output = up(&sandbox, &[], script).output().ok().prints("box\n10.1.2.3\n500\nof runArgs\n32768\n1\n");
-    let output = output.says("left out: runArgs[13] (changes the network)");
-    let _ = output.says("left out: runArgs[14] (mounts files of the host)").says("`cowbox trust` shows");
+    let output = up(&sandbox, &[], script).output().ok().prints("box\n10.1.2.3\nof runArgs\n32768\n1\n");
+    let output = output.says("left out: runArgs[11] (changes the network)");
+    let _ = output.says("left out: runArgs[12] (mounts files of the host)").says("`cowbox trust` shows");
+    if can_limit {
+        let _ = run(&sandbox, &[], &["sh", "-c", "ulimit -n"]).output().ok().prints("500\n");
+    }
 }
 
 fn the_debugger_s_capability_is_given_and_no_other(engine: Engine) {

@@ -89,5 +89,5 @@ fn a_home_that_cannot_be_written_is_no_obstacle(engine: Engine) {
     let lines = "RUN mkdir /closed && chmod 555 /closed && sed -i 's,/home/agent,/closed,' /etc/passwd";
     let sandbox = built(engine, lines, json!({ "containerUser": "agent", "postCreateCommand": "echo x > made" }));
     let home = if is_root() { "/root" } else { "/closed" };
-    let _ = up(&sandbox, &[], "echo $HOME; cat made").output().ok().prints(&format!("{home}\nx\n"));
+    let _ = up(&sandbox, &[], "echo $HOME; cat made").output().ok().prints(format!("{home}\nx\n"));
 }
