@@ -113,5 +113,7 @@ fn a_killed_setup_is_cleared_away_by_gc(engine: Engine) {
         sandbox.cowbox(&["gc"]).output().done();
         engine_call(engine, &["container", "inspect", &container]).is_none().then_some(())
     });
+    // They tell the engine, which may be busy.
+    wait_until("its children to end", || sandbox.leftovers().is_empty().then_some(()));
     sandbox.check_leftovers();
 }
