@@ -11,8 +11,7 @@ use crate::error::{Error, Result};
 use crate::layer::create;
 use crate::plan::Plan;
 use crate::process::supervise;
-use crate::session::liveness::ProcessId;
-use crate::session::record::{Incarnation, Record, now};
+use crate::session::record::{Incarnation, Record};
 use crate::session::state::Action;
 use crate::session::store::Entry;
 use crate::session::{Session, State};
@@ -69,17 +68,8 @@ pub fn enter(context: &Context<'_>, mut session: Session, command: &[OsString]) 
     let container = format!("cowbox-{}", session.record.id.as_str().to_lowercase());
     let has_container = session.record.engine.kind != Kind::Native;
     let started = engine.start(&plan, &container, &mut |init| {
-        session.record.incarnation = Some(Incarnation {
-            container: has_container.then(|| container.clone()),
-            runner: ProcessId::current(),
-            init,
-            started: now(),
-            stamp: None,
-            head: None,
-            root: None,
-            ended: None,
-            exit: None,
-        });
+        let container = has_container.then(|| container.clone());
+        session.record.incarnation = Some(Incarnation::begun(container, init));
         session.save()
     });
     let ended = started.and_then(|mut sandbox| supervise::wait(sandbox.as_mut(), &signals, None));

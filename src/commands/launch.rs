@@ -22,7 +22,6 @@ use crate::layer::create;
 use crate::plan::Plan;
 use crate::process::supervise;
 use crate::session::clock::Clock;
-use crate::session::liveness::ProcessId;
 use crate::session::lock::Lock;
 use crate::session::record::{Incarnation, Record, now};
 use crate::session::state::Action;
@@ -166,18 +165,13 @@ impl Launch<'_> {
             if !plan.ephemeral {
                 start = AtStart::of(&plan.repo);
             }
-            let incarnation = Incarnation {
-                container: has_container.then(|| container.clone()),
-                runner: ProcessId::current(),
-                init,
-                started: now(),
-                // A session that is to be discarded is never compared.
-                stamp: (!plan.ephemeral).then(|| self.clock.stamp()),
-                head: if plan.ephemeral { None } else { blobs::head(&plan.repo) },
-                root: rustix::fs::stat(&plan.repo).ok().map(|stat| stat.st_ino),
-                ended: None,
-                exit: None,
-            };
+            let mut incarnation = Incarnation::begun(has_container.then(|| container.clone()), init);
+            // A session that is to be discarded is never compared.
+            if !plan.ephemeral {
+                incarnation.stamp = Some(self.clock.stamp());
+                incarnation.head = blobs::head(&plan.repo);
+                incarnation.root = rustix::fs::stat(&plan.repo).ok().map(|stat| stat.st_ino);
+            }
             open = Some(self.record(std::mem::replace(&mut place, Place::Taken), &plan, &name, incarnation)?);
             Ok(())
         });

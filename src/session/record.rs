@@ -130,6 +130,23 @@ pub struct Incarnation {
     pub exit: Option<i32>,
 }
 
+impl Incarnation {
+    /// One that this process starts just now, and that is compared with nothing later.
+    pub fn begun(container: Option<String>, init: Option<ProcessId>) -> Self {
+        Self {
+            container,
+            runner: ProcessId::current(),
+            init,
+            started: now(),
+            stamp: None,
+            head: None,
+            root: None,
+            ended: None,
+            exit: None,
+        }
+    }
+}
+
 /// Something that was done with a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HistoryEntry {

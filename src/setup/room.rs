@@ -20,7 +20,7 @@ use crate::plan::Plan;
 use crate::policy::environment::Environment;
 use crate::process::supervise;
 use crate::session::record::{FORMAT, Incarnation, PolicyRecord, Record, now};
-use crate::session::{SessionId, State, liveness::ProcessId};
+use crate::session::{SessionId, State};
 use crate::sys::process::{Side, exit_now, fork_into};
 use crate::sys::signal::Signals;
 
@@ -123,17 +123,7 @@ impl<'a> Room<'a> {
                 ..PolicyRecord::default()
             },
             setup: None,
-            incarnation: Some(Incarnation {
-                container: (!native).then(|| container.clone()),
-                runner: ProcessId::current(),
-                init: None,
-                started: now(),
-                stamp: None,
-                head: None,
-                root: None,
-                ended: None,
-                exit: None,
-            }),
+            incarnation: Some(Incarnation::begun((!native).then(|| container.clone()), None)),
             history: Vec::new(),
         };
         // Killed from now on, somebody else has to clear it away.
