@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::build::Image;
 use super::keys::Judge;
 use super::project::Project;
-use super::volumes::{Relation, Volume, What, relation};
+use super::volumes::{self, Relation, Volume, What, relation};
 use super::{closure, health, service};
 use crate::error::{Error, Result};
 use crate::setup::files::{LEADS_OUT, RepoFiles};
@@ -82,14 +82,8 @@ fn places(
     files: &RepoFiles,
     judge: &mut Judge<'_>,
 ) -> (Vec<Own>, Vec<Bind>) {
-    let (mut volumes, mut binds) = (Vec::new(), Vec::new());
-    let items = written.get("volumes").and_then(Value::as_array);
-    for (number, item) in items.into_iter().flatten().enumerate() {
-        let key = format!("volumes[{number}]");
-        let Some(volume) = Volume::parse(item) else {
-            judge.leave(&key, "it has a form that is not known here");
-            continue;
-        };
+    let (mut own, mut binds) = (Vec::new(), Vec::new());
+    for (key, volume) in volumes::listed(written, judge) {
         let target = volume.target.clone();
         match &volume.what {
             What::Tmpfs => judge.mount_memory(target),
@@ -108,11 +102,11 @@ fn places(
                 if name.as_ref().is_some_and(|name| of_sandbox.contains(name)) {
                     judge.leave(&key, "the sandbox has a volume of its own: it does not see this one");
                 }
-                volumes.push(Own { target, name: name.clone() });
+                own.push(Own { target, name: name.clone() });
             }
         }
     }
-    (volumes, binds)
+    (own, binds)
 }
 
 /// A path of the host, if the user agrees.

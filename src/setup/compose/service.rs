@@ -8,7 +8,7 @@ use super::build::{self, Image};
 use super::environment;
 use super::keys::Judge;
 use super::project::Project;
-use super::volumes::{Relation, Volume, What, relation, root_at};
+use super::volumes::{self, Relation, Volume, What, relation, root_at};
 use super::words;
 use super::yaml::{text, texts};
 use crate::error::{Error, Result};
@@ -65,14 +65,8 @@ pub(super) fn mount(
     files: &RepoFiles,
     judge: &mut Judge<'_>,
 ) -> Option<PathBuf> {
-    let items = service.get("volumes").and_then(Value::as_array);
     let mut paths: Vec<(Volume, Relation, String)> = Vec::new();
-    for (number, item) in items.into_iter().flatten().enumerate() {
-        let key = format!("volumes[{number}]");
-        let Some(volume) = Volume::parse(item) else {
-            judge.leave(&key, "it has a form that is not known here");
-            continue;
-        };
+    for (key, volume) in volumes::listed(service, judge) {
         let target = volume.target.clone();
         match &volume.what {
             What::Path(written) => {

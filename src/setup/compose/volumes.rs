@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::keys::Judge;
 use super::yaml::{is_true, text};
 
 /// One entry of `volumes`.
@@ -22,6 +23,20 @@ pub(super) enum What {
     /// A volume by name; none: it has no name.
     Named(Option<String>),
     Tmpfs,
+}
+
+/// The entries of a service, each with its key. What cannot be read is left out, and said.
+pub(super) fn listed(service: &Map<String, Value>, judge: &mut Judge<'_>) -> Vec<(String, Volume)> {
+    let items = service.get("volumes").and_then(Value::as_array);
+    let mut found = Vec::new();
+    for (number, item) in items.into_iter().flatten().enumerate() {
+        let key = format!("volumes[{number}]");
+        match Volume::parse(item) {
+            Some(volume) => found.push((key, volume)),
+            None => judge.leave(&key, "it has a form that is not known here"),
+        }
+    }
+    found
 }
 
 /// How a path of the host lies to the repo.
