@@ -71,8 +71,9 @@ fn steps(block: &str) -> Vec<Step<'_>> {
     steps
 }
 
-/// Without the random part of names, and the version of the kernel.
+/// Without the random part of names, the version of the kernel, and who runs it.
 fn masked(text: &str) -> String {
+    let text = text.replace("(as root, ", "(rootless, ");
     let words: Vec<&str> = text.split_inclusive([' ', '\n', '`']).collect();
     let before = iter::once("").chain(words.iter().copied());
     before.zip(&words).map(|(before, word)| masked_word(before, word)).collect()
