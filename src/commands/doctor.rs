@@ -153,7 +153,7 @@ fn kernel() -> Check {
 
 fn sub_ids() -> Check {
     if IdMap::same().has_range() {
-        return Check::ok("sub-ids", "the native engine maps a range of ids");
+        return Check::ok("sub-ids", "the native engine can map a range of ids");
     }
     Check::warn(
         "sub-ids",

@@ -41,12 +41,17 @@ enum Writer {
 impl IdMap {
     /// Every id looks the same inside as outside.
     pub fn same() -> Self {
-        Self::with(|id| id)
+        Self::with(|id| id, true)
+    }
+
+    /// The same for one's own id alone, which takes no helpers. Root has all of them for nothing.
+    pub fn own() -> Self {
+        Self::with(|id| id, false)
     }
 
     /// The caller is root inside; the sub-ids follow from 1.
     pub fn as_root() -> Self {
-        Self::with(|_| 0)
+        Self::with(|_| 0, true)
     }
 
     /// Whether more than one id is mapped.
@@ -54,13 +59,13 @@ impl IdMap {
         self.users.iter().map(|e| u64::from(e.count)).sum::<u64>() > 1
     }
 
-    fn with(inside: impl Fn(u32) -> u32) -> Self {
+    fn with(inside: impl Fn(u32) -> u32, sub_ids: bool) -> Self {
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         if uid == 0 && is_privileged() && inside(uid) == uid {
             let (users, groups) = (own_map("uid_map"), own_map("gid_map"));
             return Self { users, groups, writer: Writer::Privileged };
         }
-        if let Some((newuidmap, newgidmap)) = helpers() {
+        if sub_ids && let Some((newuidmap, newgidmap)) = helpers() {
             let names = user_name(uid);
             let (users, groups) = (subids("/etc/subuid", &names), subids("/etc/subgid", &names));
             if !users.is_empty() && !groups.is_empty() {

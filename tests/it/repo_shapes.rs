@@ -29,6 +29,7 @@ on_every_engine!(
     changes_deeper_than_a_path_may_be_long_are_kept,
     what_is_ignored_or_hidden_is_there_all_the_same,
     a_repo_of_another_user_can_be_worked_on,
+    a_file_that_an_engine_left_can_be_renamed,
 );
 
 on_containers!(
@@ -508,6 +509,21 @@ fn a_repo_of_another_user_can_be_worked_on(engine: Engine) {
     sandbox.sh("cat README.md; echo hi > new; rm build.sh").prints("# api\n").done();
     assert_eq!(sandbox.changes(), ["A  new", "D  build.sh"].iter().rev().copied().collect::<Vec<_>>());
     sandbox.cowbox(&["discard", "-y"]).output().done();
+    sandbox.change_repo(|_| chown("0:0"));
+}
+
+/// Rootless engines leave files of sub-ids. To rename one it is copied up, and its owner must be known for that.
+fn a_file_that_an_engine_left_can_be_renamed(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let left = sandbox.repo().join("left.log");
+    fs::write(&left, "of an engine\n").unwrap();
+    let chown = |owner: &str| {
+        let as_who = if host::is_root() { "" } else { "unshare --user --map-root-user --map-auto " };
+        host::sh(&format!("{as_who}chown {owner} '{}'", left.display()));
+    };
+    sandbox.change_repo(|_| chown("5:5"));
+    sandbox.sh("mv left.log kept.log; cat kept.log").prints("of an engine\n").done();
+    assert_eq!(sandbox.changes(), ["R  left.log -> kept.log"]);
     sandbox.change_repo(|_| chown("0:0"));
 }
 

@@ -7,6 +7,7 @@ mod cgroup;
 mod confine;
 mod enter;
 mod home;
+mod ids;
 mod init;
 mod live;
 mod pty;
@@ -22,7 +23,6 @@ use rustix::thread::UnshareFlags;
 
 use super::client::Client;
 use super::facts::Unusable;
-use super::idmap::IdMap;
 use super::image::ImageFacts;
 use super::{Engine, EngineRecord, ExecSpec, Kind, OnCreated, Sandbox};
 use crate::error::{Error, Result};
@@ -159,9 +159,4 @@ fn namespaces(network: Network) -> UnshareFlags {
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWCGROUP;
     if network == Network::None { own | UnshareFlags::NEWNET } else { own }
-}
-
-/// The map that a plan asks for.
-fn id_map(user: Option<&str>) -> IdMap {
-    if user.is_some_and(is_root_user) { IdMap::as_root() } else { IdMap::same() }
 }

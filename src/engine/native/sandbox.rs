@@ -9,7 +9,7 @@ use super::confine::command_or_shell;
 use super::init::Init;
 use super::live::Live;
 use super::root::{Home, Root};
-use super::{cgroup, home, id_map, namespaces, sockets, streams};
+use super::{cgroup, home, ids, namespaces, sockets, streams};
 use crate::engine::idmap::Writing;
 use crate::engine::{OnCreated, Sandbox};
 use crate::error::{Error, Result, reason, show};
@@ -32,7 +32,7 @@ pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
         workdir: plan.workdir.clone(),
         streams: inside,
     };
-    let map = id_map(plan.user.as_deref());
+    let map = ids::of(plan);
     let group =
         if plan.limits.is_empty() { None } else { Some(cgroup::Group::create(&plan.session_dir, &plan.limits)?) };
     let (go_reader, go) = pipe_with(PipeFlags::CLOEXEC).map_err(os)?;

@@ -196,8 +196,8 @@ print(set)";
 fn access_lists_are_left_out_and_said(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     let before = Fingerprint::of(sandbox.repo());
-    let script = "umask 022; echo x > new; chmod 640 new; setfacl -m u:1:rwx new; mkdir d; setfacl -d -m u:1:rwx d; setfacl -m u:1:rwx d
-        echo more >> README.md; chmod 600 README.md; setfacl -m u:1:rwx README.md; stat -c %a new";
+    let script = "umask 022; me=$(id -u); echo x > new; chmod 640 new; setfacl -m u:$me:rwx new; mkdir d; setfacl -d -m u:$me:rwx d; setfacl -m u:$me:rwx d
+        echo more >> README.md; chmod 600 README.md; setfacl -m u:$me:rwx README.md; stat -c %a new";
     sandbox.sh(script).prints("670\n").done();
     let _ = apply(&sandbox, &[]).ok().says("access list");
     let mode = |path: &str| fs::metadata(sandbox.repo().join(path)).unwrap().mode() & 0o7777;
