@@ -167,13 +167,7 @@ fn take_back(
 }
 
 /// Clears up after one step: what the host had goes where it is kept. Tells what became of a file that was moved.
-fn clear(
-    host: &Host,
-    intent: &Intent,
-    number: usize,
-    staged: &Staged,
-    keeper: &Keeper,
-) -> io::Result<Option<Moved>> {
+fn clear(host: &Host, intent: &Intent, number: usize, staged: &Staged, keeper: &Keeper) -> io::Result<Option<Moved>> {
     let step = &intent.steps[number];
     let (path, dir, undoes) = (&step.path.0, keeper.session_dir(), intent.undoes.is_some());
     let sides = Sides::of(host, intent, number)?;

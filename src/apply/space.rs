@@ -27,13 +27,7 @@ const BLOCK: u64 = 4096;
 /// Refuses a transaction for which there is no room. What the host had is moved to the session and back where that
 /// is possible; between two mounts it is copied, and that needs room as well. `undoes`: the apply that it takes back.
 /// `moved`: bytes of the plan's that are moved if that is possible.
-pub fn check(
-    host: &Host,
-    session_dir: &Path,
-    plan: &Plan,
-    moved: u64,
-    undoes: Option<&Intent>,
-) -> Result<(), Failure> {
+pub fn check(host: &Host, session_dir: &Path, plan: &Plan, moved: u64, undoes: Option<&Intent>) -> Result<(), Failure> {
     let at = |path: &Path| {
         let path = path.to_path_buf();
         move |e: io::Error| Failure::Io(path, e)

@@ -21,10 +21,10 @@ use super::blobs::Blobs;
 use super::old_index::OldIndex;
 use super::pack;
 pub use super::pack::{Kept, LARGEST, Pack, text_of};
-pub use moved::Moved;
 use crate::git::Id;
 use crate::git::index::Stat;
 use crate::layer::entry::Identity;
+pub use moved::Moved;
 
 /// The host's side as the session saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
