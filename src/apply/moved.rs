@@ -3,6 +3,7 @@
 //! Until all has landed the file has both names, so that no way out of a transaction can lose it. Then the layer's goes,
 //! and the session sees the file through the repo.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -16,31 +17,66 @@ use super::duplicate::duplicate;
 use super::host::{Host, Place, may_change_names, modified_at};
 use super::journal::MovedRecord;
 use super::keeper::part_of;
-use super::plan::{Node, Source};
+use super::plan::{Node, Plan, Source};
+use super::space::taken;
 use crate::changes::base::{Base, Moved};
-use crate::changes::sides::{Leaf, Reader, Sides};
+use crate::changes::sides::{Reader, Sides};
 use crate::layer::Encoding;
-use crate::layer::entry::{Found, Identity, Kind};
-use crate::layer::marks;
+use crate::layer::entry::{Found, Identity};
 use crate::layer::stack::Dir;
+use crate::layer::{idle, marks};
 
 /// Smaller ones are copied: that costs little, and the session keeps what it wrote.
 const SMALLEST: u64 = 16 << 20;
 
+/// Attributes with their values.
+type Xattrs = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// A mark of the overlay.
 const MARK: &[u8] = b"user.overlay.";
 
-/// Decides between move and copy, for one thing that lands: `Some` if a copy would be the same file in every way, and
-/// the session would see it in its place. Nobody may hold the layer (`layer::idle`).
-pub(super) fn decide(
+/// What is moved instead of copied.
+#[derive(Debug, Default)]
+pub(super) struct Moves {
+    /// By step.
+    pub(super) steps: HashMap<usize, MovedRecord>,
+    /// Bytes that need no room.
+    pub(super) bytes: u64,
+}
+
+impl Moves {
+    /// Decides between move and copy, for everything that lands.
+    pub(super) fn decide(plan: &Plan, host: &Host, sides: &Sides<'_>, base: &Base, session_dir: &Path) -> Self {
+        let mut moves = Self::default();
+        for (number, step) in plan.steps.iter().enumerate() {
+            let Some(node) = step.node().filter(|node| is_large(node)) else { continue };
+            // What cannot be told is copied, and that says why.
+            if let Ok(Some((was, marks, bytes))) = as_it_is(node, host, sides, session_dir) {
+                let was = base.before_moves(&node.path, was);
+                moves.steps.insert(number, MovedRecord { was, marks });
+                moves.bytes = moves.bytes.saturating_add(bytes);
+            }
+        }
+        // Asked last, for it is not cheap.
+        let may = moves.steps.is_empty() || idle::is_idle(session_dir, host.path());
+        if may { moves } else { Self::default() }
+    }
+}
+
+fn is_large(node: &Node) -> bool {
+    node.source == Source::File && node.session.is_some_and(|id| id.size >= crash::moved_from(SMALLEST))
+}
+
+/// A file that can land as it is: a copy would be the same in every way, nobody else has a name of it, and the session
+/// would see it in its place. With its marks, and the bytes that a copy would take.
+fn as_it_is(
     node: &Node,
     host: &Host,
     sides: &Sides<'_>,
-    base: &Base,
     session_dir: &Path,
-) -> io::Result<Option<MovedRecord>> {
-    let Some((leaf, name)) = large(node, sides)?.zip(node.path.file_name()) else { return Ok(None) };
-    if leaf.encoding() != Encoding::Userxattr || !sides.would_see_host(&leaf, &node.path)? {
+) -> io::Result<Option<(Identity, Xattrs, u64)>> {
+    let Some((leaf, name)) = sides.session.leaf(&node.path)?.zip(node.path.file_name()) else { return Ok(None) };
+    if leaf.found.links != 1 || leaf.encoding() != Encoding::Userxattr || !sides.would_see_host(&leaf, &node.path)? {
         return Ok(None);
     }
     let (file, upper) = (leaf.open(name)?, Upper::open(session_dir)?);
@@ -50,21 +86,8 @@ pub(super) fn decide(
         && may_change_names(&*upper.0.dir(parent(&node.path))?)
         && is_as_copied(node, host, &stat)?
         && has_no_flags(&file)?;
-    match (is_movable, marks_of(&file)?) {
-        (true, Some(marks)) => Ok(Some(MovedRecord { was: base.before_moves(&node.path, leaf.found.id), marks })),
-        _ => Ok(None),
-    }
-}
-
-/// The session's file, if it is one that nobody else has a name of, and large.
-fn large(node: &Node, sides: &Sides<'_>) -> io::Result<Option<Leaf>> {
-    if node.source != Source::File {
-        return Ok(None);
-    }
-    let large = |found: &Found| {
-        found.meta.kind == Kind::File && found.links == 1 && found.meta.size >= crash::moved_from(SMALLEST)
-    };
-    Ok(sides.session.leaf(&node.path)?.filter(|leaf| large(&leaf.found)))
+    let marks = if is_movable { marks_of(&file)? } else { None };
+    Ok(marks.map(|marks| (leaf.found.id, marks, taken(&leaf.found))))
 }
 
 /// Whether it has the owner and the permission bits that a copy would get. Marks can be taken only from what may be
@@ -92,7 +115,7 @@ fn has_no_flags(file: &File) -> io::Result<bool> {
 }
 
 /// The overlay's marks on a file; `None`: it has attributes that do not land.
-fn marks_of(file: &File) -> io::Result<Option<Vec<(Vec<u8>, Vec<u8>)>>> {
+fn marks_of(file: &File) -> io::Result<Option<Xattrs>> {
     if !marks::read(file.as_fd(), Encoding::Userxattr)?.dropped.is_empty() {
         return Ok(None);
     }

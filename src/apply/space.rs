@@ -151,7 +151,7 @@ impl Size {
 }
 
 /// What a copy will take: holes stay holes.
-fn taken(found: &Found) -> u64 {
+pub(super) fn taken(found: &Found) -> u64 {
     let whole = found.meta.size.div_ceil(BLOCK) * BLOCK;
     match found.meta.kind {
         Kind::File if whole > LARGE => found.allocated.min(whole),

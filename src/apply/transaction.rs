@@ -11,7 +11,7 @@ use super::journal::{
     Intent, Journal, Looked, LooksRecord, MovedRecord, ParentRecord, SettledRecord, Staged, StepRecord,
 };
 use super::keeper::Keeper;
-use super::moved;
+use super::moved::Moves;
 use super::ours::{self, is_same_tree};
 use super::plan::{Node, Plan, Source, Step};
 use super::recover::{self, Done, Failed};
@@ -22,7 +22,7 @@ use crate::changes::contents::Content;
 use crate::changes::sides::Sides;
 use crate::layer::Encoding;
 use crate::layer::entry::Identity;
-use crate::layer::{idle, marks};
+use crate::layer::marks;
 
 /// Why a transaction did not happen.
 #[derive(Debug)]
@@ -67,9 +67,9 @@ impl Desk<'_> {
         undoes: Option<&Done>,
         left: Option<Done>,
     ) -> Result<Vec<Dropped>, Failure> {
-        let moves = self.moves(plan, sides);
-        let moved = moves.values().map(|record| record.was.size).sum();
-        space::check(self.host, self.session_dir, plan, moved, undoes.map(|done| &done.intent))?;
+        let moves = sides.map(|sides| Moves::decide(plan, self.host, sides, self.base, self.session_dir));
+        let moves = moves.unwrap_or_default();
+        space::check(self.host, self.session_dir, plan, moves.bytes, undoes.map(|done| &done.intent))?;
         let mut intent = self.intent(plan, sides, &moves, undoes.map(|done| &done.intent))?;
         intent.left = left.map(Box::new);
         let at_journal = |e| Failure::Io(self.session_dir.join("journal"), e);
@@ -102,21 +102,11 @@ impl Desk<'_> {
         journal.end().map_err(|e| (self.session_dir.join("journal"), e))
     }
 
-    /// What is moved instead of copied, by step. One that cannot be told is copied, which tells why.
-    fn moves(&self, plan: &Plan, sides: Option<&Sides<'_>>) -> HashMap<usize, MovedRecord> {
-        let Some(sides) = sides else { return HashMap::new() };
-        let decide = |step: &Step| moved::decide(step.node()?, self.host, sides, self.base, self.session_dir).ok()?;
-        let moves: HashMap<_, _> =
-            plan.steps.iter().enumerate().filter_map(|(number, step)| Some((number, decide(step)?))).collect();
-        // Asked last, for it is not cheap.
-        if moves.is_empty() || idle::is_idle(self.session_dir, self.host.path()) { moves } else { HashMap::new() }
-    }
-
     fn intent(
         &self,
         plan: &Plan,
         sides: Option<&Sides<'_>>,
-        moves: &HashMap<usize, MovedRecord>,
+        moves: &Moves,
         undoes: Option<&Intent>,
     ) -> Result<Intent, Failure> {
         let mut intent = Intent::new(self.host.path());
@@ -144,7 +134,7 @@ impl Desk<'_> {
                 let below = step.below().iter().map(|(path, id)| (path.as_path().into(), *id)).collect();
                 intent.below.insert(intent.steps.len(), below);
             }
-            let moved = moves.get(&number).or_else(|| taken.get(step.path()).copied()).cloned();
+            let moved = moves.steps.get(&number).or_else(|| taken.get(step.path()).copied()).cloned();
             intent.steps.push(StepRecord { path: step.path().into(), put, old: step.old().copied(), kept, moved });
             parents.insert(step.path().parent().unwrap_or(Path::new("")).to_path_buf(), ());
         }

@@ -106,7 +106,7 @@ impl<'a> Case<'a> {
     /// For half of the seeds no file is too small to be moved.
     fn call(&self, args: &[&str]) -> Cowbox {
         let command = self.sandbox.cowbox(args).current_dir(&self.b);
-        if self.seed / 4 % 2 == 0 { command.env("COWBOX_TEST_MOVE_FROM", "0") } else { command }
+        if (self.seed / 4).is_multiple_of(2) { command.env("COWBOX_TEST_MOVE_FROM", "0") } else { command }
     }
 
     fn cowbox(&self, args: &[&str], crash: Option<u64>) -> (i32, String, Vec<u8>) {
