@@ -20,6 +20,7 @@ on!(native:
     a_layer_that_somebody_still_holds_is_copied_from,
     a_link_that_the_host_made_never_leads_into_the_layer,
     what_the_session_did_since_is_not_replaced_by_an_undo,
+    it_comes_back_into_a_directory_that_the_session_has_closed,
     an_edit_of_the_host_keeps_it_where_it_is,
 );
 
@@ -332,6 +333,25 @@ fn what_the_session_did_since_is_not_replaced_by_an_undo(engine: Engine) {
         assert_eq!(fs::read_to_string(upper(&sandbox).join("dir/file")).ok().as_deref(), left);
         land(&sandbox, &[]);
         assert_eq!(fs::read_to_string(sandbox.repo().join("dir/file")).ok().as_deref(), left, "{script}");
+    }
+}
+
+fn it_comes_back_into_a_directory_that_the_session_has_closed(engine: Engine) {
+    for mode in ["555", "000"] {
+        let sandbox = Sandbox::new(engine);
+        sandbox.write("dir/file", "host\n");
+        sandbox.sh("echo session > dir/file").done();
+        land(&sandbox, &[]);
+        assert!(was_moved(&sandbox, "dir/file"));
+        let id = sandbox.session_ids()[0].clone();
+        sandbox.cowbox(&["run", "--resume", &id, "--", "chmod", mode, "dir"]).output().done();
+        back(&sandbox);
+        assert_eq!(read(&sandbox, "dir/file"), "host\n");
+        assert_eq!(sandbox.changes(), ["M  dir", "M  dir/file"]);
+        let dir = upper(&sandbox).join("dir");
+        assert_eq!(format!("{:03o}", fs::metadata(&dir).unwrap().mode() & 0o7777), mode);
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(fs::read_to_string(dir.join("file")).unwrap(), "session\n");
     }
 }
 
