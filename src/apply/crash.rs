@@ -17,6 +17,12 @@ pub fn point() {
 #[inline]
 pub fn point() {}
 
+/// From which size on files are moved, as tests want it (`COWBOX_TEST_MOVE_FROM`).
+pub fn moved_from(size: u64) -> u64 {
+    let wanted = || std::env::var("COWBOX_TEST_MOVE_FROM").ok().and_then(|n| n.parse().ok());
+    if cfg!(debug_assertions) { wanted().unwrap_or(size) } else { size }
+}
+
 /// Whether two names can be exchanged, as far as tests allow it (`COWBOX_TEST_NO_EXCHANGE`).
 pub fn may_exchange() -> bool {
     !cfg!(debug_assertions) || std::env::var_os("COWBOX_TEST_NO_EXCHANGE").is_none()

@@ -182,6 +182,12 @@ impl Place {
         Ok(rustix::fs::linkat(&other.dir, &other.name, &self.dir, &self.name, AtFlags::empty())?)
     }
 
+    /// Another name for an open file.
+    pub fn link_to_open(&self, file: &File) -> io::Result<()> {
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        Ok(rustix::fs::linkat(CWD, path, &self.dir, &self.name, AtFlags::SYMLINK_FOLLOW)?)
+    }
+
     /// Moves what is here to a place where nothing is.
     pub fn rename(&self, to: &Place) -> io::Result<()> {
         match renameat_with(&self.dir, &self.name, &to.dir, &to.name, RenameFlags::NOREPLACE) {
@@ -258,6 +264,12 @@ impl Place {
     pub fn stat(&self) -> io::Result<rustix::fs::Stat> {
         Ok(rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
+}
+
+/// Whether we may make and remove names in a directory.
+pub fn may_change_names(dir: impl AsFd) -> bool {
+    use rustix::fs::{Access, accessat};
+    accessat(dir, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
 }
 
 /// A modification time alone.

@@ -11,7 +11,8 @@ use crate::layer::entry::{Found, Identity};
 use crate::paths::BytePath;
 
 /// Number of the format. A newer one is refused.
-pub(super) const FORMAT: u32 = 1;
+/// 2: files of the session's may have been moved.
+pub(super) const FORMAT: u32 = 2;
 
 /// What will be done.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -54,6 +55,18 @@ pub struct StepRecord {
     /// The number under which an earlier apply put the new thing aside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<usize>,
+    /// The session's file that is moved there, or by an undo from there; if it could not be, another inode has landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<MovedRecord>,
+}
+
+/// A file that has its place in the session's layer or on the host, not in both.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MovedRecord {
+    /// As it was in the layer when it was looked at.
+    pub was: Identity,
+    /// Marks of the overlay that it has only there.
+    pub marks: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 /// New looks of something that stays.

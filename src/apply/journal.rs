@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::crash;
 use super::intent::FORMAT;
-pub use super::intent::{Intent, Looked, LooksRecord, ParentRecord, SettledRecord, StepRecord};
+pub use super::intent::{Intent, Looked, LooksRecord, MovedRecord, ParentRecord, SettledRecord, StepRecord};
 use crate::layer::entry::Identity;
 use crate::paths::BytePath;
 
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_no_reason_to_forget_it() {
-        for text in ["{\"intent\":{\"format\":2,\"new\":[]}}\n", "{\"begin\":{}}\n", "nonsense\n", "\n"] {
+        for text in ["{\"intent\":{\"format\":99,\"new\":[]}}\n", "{\"begin\":{}}\n", "nonsense\n", "\n"] {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("journal/1.jsonl");
             fs::create_dir(dir.path().join("journal")).unwrap();

@@ -34,6 +34,11 @@ impl Keeper {
         Self { session_dir: session_dir.to_path_buf(), keeps, kept }
     }
 
+    /// The session's directory.
+    pub(super) fn session_dir(&self) -> &Path {
+        &self.session_dir
+    }
+
     /// Makes the place while nothing has been touched yet: later there is no way back if it cannot be made.
     pub fn prepare(&self) -> io::Result<()> {
         self.keeps.as_ref().map_or(Ok(()), fs::create_dir_all)
@@ -106,7 +111,8 @@ impl Keeper {
     }
 }
 
-fn move_over(from: &Place, to: &Place) -> io::Result<()> {
+/// Moves something to a place where nothing is, to another file system too.
+pub(super) fn move_over(from: &Place, to: &Place) -> io::Result<()> {
     if transfer(from, to)? {
         crash::point();
         from.remove()?;

@@ -22,6 +22,7 @@ pub mod undo;
 
 mod crash;
 mod leaders;
+mod moved;
 mod ours;
 mod settle;
 mod space;

@@ -14,9 +14,10 @@ use super::crash;
 use super::host::{Host, Place, is_missing, modified_at};
 use super::journal::{Intent, Journal, Looked, LooksRecord, ParentRecord, Staged};
 use super::keeper::{Keeper, part_of};
+use super::moved;
 use super::ours::{Made, is_same_tree};
 use super::settle::{self, Settle, refresh};
-use crate::changes::base::Base;
+use crate::changes::base::{Base, Moved};
 use crate::layer::Encoding;
 use crate::layer::entry::{Found, Identity};
 use crate::layer::marks;
@@ -73,14 +74,20 @@ pub fn roll_back(
     let intent = &journal.intent;
     let made = Made::of(staged);
     host.forget();
+    let mut noted = false;
     for (number, step) in intent.steps.iter().enumerate().rev() {
         crash::point();
-        take_back(host, intent, number, staged, &made, keeper).map_err(|e| (step.path.0.clone(), e))?;
+        let failed = |e| (step.path.0.clone(), e);
+        take_back(host, intent, number, staged, &made, keeper).map_err(failed)?;
+        if let (Some(record), None) = (&step.moved, &intent.undoes) {
+            let moved = moved::come_back(keeper.session_dir(), &step.path.0, None, record).map_err(failed)?;
+            noted |= moved.is_some_and(|moved| base.set_moved(&step.path.0, moved));
+        }
         host.forget();
     }
     close_parents(host, intent, true)?;
     keeper.forget();
-    if refresh(host, intent, staged, base)? {
+    if refresh(host, intent, staged, base)? || noted {
         base.save().map_err(|e| (PathBuf::from("base.jsonl"), e))?;
     }
     keeper.sync(host).map_err(|e| (host.path().to_path_buf(), e))
@@ -159,29 +166,42 @@ fn take_back(
     Ok(())
 }
 
+/// Clears up after one step: what the host had goes where it is kept. Tells what became of a file that was moved.
+fn clear(host: &Host, intent: &Intent, number: usize, staged: &Staged, keeper: &Keeper) -> io::Result<Option<Moved>> {
+    let step = &intent.steps[number];
+    let (path, dir, undoes) = (&step.path.0, keeper.session_dir(), intent.undoes.is_some());
+    let sides = Sides::of(host, intent, number)?;
+    let mut came = None;
+    for place in sides.iter().flat_map(|sides| [&sides.temp, &sides.aside]) {
+        match (place.find()?, &step.moved) {
+            (None, _) => {}
+            (Some(found), Some(record)) if undoes && found.id.inode == record.was.inode => came = Some(place),
+            (Some(_), _) => keeper.put_aside(number, place)?,
+        }
+    }
+    match &step.moved {
+        Some(record) if undoes => moved::come_back(dir, path, came, record),
+        Some(record) if staged.new_of(number) == Some(record.was.inode) => moved::leave(host, dir, path, record),
+        _ => Ok(None),
+    }
+}
+
 /// Does what is left after every target has been touched.
 pub fn complete(host: &Host, intent: &Intent, staged: &Staged, keeper: &Keeper, base: &mut Base) -> Result<(), Failed> {
     host.forget();
+    let mut moves = Vec::new();
     for (number, step) in intent.steps.iter().enumerate() {
         crash::point();
-        let aside = || -> io::Result<()> {
-            let target = match host.place(&step.path.0) {
-                Err(e) if is_missing(&e) => return Ok(()),
-                other => other?,
-            };
-            for place in [target.beside(intent.temp(number)), target.beside(intent.aside(number))] {
-                if place.find()?.is_some() {
-                    keeper.put_aside(number, &place)?;
-                }
-            }
-            Ok(())
-        };
-        aside().map_err(|e| (step.path.0.clone(), e))?;
+        let moved = clear(host, intent, number, staged, keeper).map_err(|e| (step.path.0.clone(), e))?;
+        moves.extend(moved.map(|moved| (&step.path.0, moved)));
     }
     crash::point();
     // While directories that will be closed are open.
     refresh(host, intent, Some(staged), base)?;
     Settle::new(host, intent, staged).all(&intent.settled, base)?;
+    for (path, moved) in moves {
+        base.set_moved(path, moved);
+    }
     crash::point();
     let failed = |path: &Path| {
         let path = path.to_path_buf();

@@ -26,7 +26,8 @@ const BLOCK: u64 = 4096;
 
 /// Refuses a transaction for which there is no room. What the host had is moved to the session and back where that
 /// is possible; between two mounts it is copied, and that needs room as well. `undoes`: the apply that it takes back.
-pub fn check(host: &Host, session_dir: &Path, plan: &Plan, undoes: Option<&Intent>) -> Result<(), Failure> {
+/// `moved`: bytes of the plan's that are moved if that is possible.
+pub fn check(host: &Host, session_dir: &Path, plan: &Plan, moved: u64, undoes: Option<&Intent>) -> Result<(), Failure> {
     let at = |path: &Path| {
         let path = path.to_path_buf();
         move |e: io::Error| Failure::Io(path, e)
@@ -42,6 +43,9 @@ pub fn check(host: &Host, session_dir: &Path, plan: &Plan, undoes: Option<&Inten
             }
             None => there = put_aside(plan, host).map_err(at(host.path()))?,
         }
+    }
+    if apart == Apart::No {
+        here = here.saturating_sub(moved);
     }
     if apart == Apart::Mounts {
         (here, there) = (here + there, 0);
@@ -147,7 +151,7 @@ impl Size {
 }
 
 /// What a copy will take: holes stay holes.
-fn taken(found: &Found) -> u64 {
+pub(super) fn taken(found: &Found) -> u64 {
     let whole = found.meta.size.div_ceil(BLOCK) * BLOCK;
     match found.meta.kind {
         Kind::File if whole > LARGE => found.allocated.min(whole),

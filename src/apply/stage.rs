@@ -12,6 +12,8 @@ use super::access_list;
 use super::copy::Copier;
 use super::crash;
 use super::host::{Host, Place, modified_at};
+use super::journal::MovedRecord;
+use super::moved;
 use super::plan::{Node, Source};
 use crate::changes::merge::Merged;
 use crate::changes::sides::Sides;
@@ -47,6 +49,22 @@ impl<'a> Stage<'a> {
         let copier = Copier::default();
         let (files, later, made, dropped) = (HashMap::new(), Vec::new(), Vec::new(), Vec::new());
         Self { host, sides, copier, files, later, made, dropped }
+    }
+
+    /// Makes the `node` of a step at `place`, by a move if that was decided and can be done.
+    pub fn step(&mut self, node: &Node, place: &Place, moved: Option<&MovedRecord>) -> io::Result<()> {
+        match moved {
+            Some(record) if self.moved(node, place, record)? => self.note(&node.path, place),
+            _ => self.make(node, place),
+        }
+    }
+
+    fn moved(&self, node: &Node, place: &Place, record: &MovedRecord) -> io::Result<bool> {
+        crash::point();
+        let leaf = self.sides()?.session.leaf(&node.path)?.ok_or(io::ErrorKind::NotFound)?;
+        let file = leaf.open(node.path.file_name().unwrap_or_default())?;
+        as_judged(node, &Identity::from(&rustix::fs::fstat(&file)?))?;
+        moved::link(&file, place, record)
     }
 
     /// Makes `node` at `place`.

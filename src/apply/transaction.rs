@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use super::crash;
-use super::host::{Host, Place, is_missing};
-use super::journal::{Intent, Journal, Looked, LooksRecord, ParentRecord, SettledRecord, Staged, StepRecord};
+use super::host::{Host, Place, is_missing, may_change_names};
+use super::journal::{
+    Intent, Journal, Looked, LooksRecord, MovedRecord, ParentRecord, SettledRecord, Staged, StepRecord,
+};
 use super::keeper::Keeper;
+use super::moved::Moves;
 use super::ours::{self, is_same_tree};
 use super::plan::{Node, Plan, Source, Step};
 use super::recover::{self, Done, Failed};
@@ -64,8 +67,10 @@ impl Desk<'_> {
         undoes: Option<&Done>,
         left: Option<Done>,
     ) -> Result<Vec<Dropped>, Failure> {
-        space::check(self.host, self.session_dir, plan, undoes.map(|done| &done.intent))?;
-        let mut intent = self.intent(plan, sides, undoes.map(|done| &done.intent))?;
+        let moves = sides.map(|sides| Moves::decide(plan, self.host, sides, self.base, self.session_dir));
+        let moves = moves.unwrap_or_default();
+        space::check(self.host, self.session_dir, plan, moves.bytes, undoes.map(|done| &done.intent))?;
+        let mut intent = self.intent(plan, sides, &moves, undoes.map(|done| &done.intent))?;
         intent.left = left.map(Box::new);
         let at_journal = |e| Failure::Io(self.session_dir.join("journal"), e);
         crash::point();
@@ -97,15 +102,26 @@ impl Desk<'_> {
         journal.end().map_err(|e| (self.session_dir.join("journal"), e))
     }
 
-    fn intent(&self, plan: &Plan, sides: Option<&Sides<'_>>, undoes: Option<&Intent>) -> Result<Intent, Failure> {
+    fn intent(
+        &self,
+        plan: &Plan,
+        sides: Option<&Sides<'_>>,
+        moves: &Moves,
+        undoes: Option<&Intent>,
+    ) -> Result<Intent, Failure> {
         let mut intent = Intent::new(self.host.path());
         let earlier: HashMap<&Path, &ParentRecord> =
             undoes.iter().flat_map(|intent| &intent.parents).map(|parent| (parent.path.0.as_path(), parent)).collect();
         let known: HashMap<&Path, &SettledRecord> =
             undoes.iter().flat_map(|intent| &intent.settled).map(|record| (record.path.0.as_path(), record)).collect();
         intent.undoes = undoes.map(|intent| intent.id.clone());
+        let taken: HashMap<&Path, &MovedRecord> = undoes
+            .iter()
+            .flat_map(|intent| &intent.steps)
+            .filter_map(|step| Some((step.path.0.as_path(), step.moved.as_ref()?)))
+            .collect();
         let mut parents: BTreeMap<PathBuf, ()> = BTreeMap::new();
-        for step in &plan.steps {
+        for (number, step) in plan.steps.iter().enumerate() {
             let kept = match step {
                 Step::Put { node, .. } => match node.source {
                     Source::Kept(number) => Some(number),
@@ -118,7 +134,8 @@ impl Desk<'_> {
                 let below = step.below().iter().map(|(path, id)| (path.as_path().into(), *id)).collect();
                 intent.below.insert(intent.steps.len(), below);
             }
-            intent.steps.push(StepRecord { path: step.path().into(), put, old: step.old().copied(), kept });
+            let moved = moves.steps.get(&number).or_else(|| taken.get(step.path()).copied()).cloned();
+            intent.steps.push(StepRecord { path: step.path().into(), put, old: step.old().copied(), kept, moved });
             parents.insert(step.path().parent().unwrap_or(Path::new("")).to_path_buf(), ());
         }
         for parent in parents.into_keys() {
@@ -231,12 +248,12 @@ impl Desk<'_> {
     ) -> Result<(Staged, Vec<Dropped>), (Failure, Option<Staged>)> {
         let failed = |path: &Path, e: io::Error| (Failure::Io(path.to_path_buf(), e), None);
         let mut stage = Stage::new(self.host, sides);
-        let mut temps = Vec::new();
-        for (number, step) in plan.steps.iter().enumerate() {
-            let Step::Put { node, old, .. } = step else {
-                temps.push(None);
-                continue;
-            };
+        let mut temps = vec![None; plan.steps.len()];
+        let mut order: Vec<usize> = (0..plan.steps.len()).collect();
+        // What is moved comes last: whatever goes wrong before leaves the session's layer untouched.
+        order.sort_by_key(|number| intent.steps[*number].moved.is_some());
+        for number in order {
+            let Step::Put { node, old, .. } = &plan.steps[number] else { continue };
             let here = |e| failed(&node.path, e);
             let target = self.host.place(&node.path).map_err(here)?;
             let temp = target.beside(intent.temp(number));
@@ -250,13 +267,13 @@ impl Desk<'_> {
                     }
                     ours::list(&node.path, &temp, &mut stage.made).map_err(here)?;
                 }
-                _ => stage.make(node, &temp).map_err(here)?,
+                _ => stage.step(node, &temp, intent.steps[number].moved.as_ref()).map_err(here)?,
             }
             if old.is_some() && !matches!(node.source, Source::Kept(_) | Source::LinkToHost(_)) {
                 let like = target.stat().map_err(here)?;
                 keep_owner(&temp, &like).map_err(here)?;
             }
-            temps.push(Some((temp, node.path.clone())));
+            temps[number] = Some((temp, node.path.clone()));
         }
         stage.finish().map_err(|e| failed(self.host.path(), e))?;
         let mut inodes = Vec::with_capacity(temps.len());
@@ -340,7 +357,7 @@ fn open_parents(host: &Host, intent: &Intent) -> Result<(), (PathBuf, io::Error)
         let open = || {
             let dir = host.dir(&parent.path.0)?;
             // Root may as it is; of a namespace, not where it does not know the group.
-            if may_change_names(&dir) {
+            if may_change_names(&*dir) {
                 return Ok(());
             }
             Ok(rustix::fs::fchmod(&*dir, rustix::fs::Mode::from_raw_mode(parent.mode | 0o700))?)
@@ -349,11 +366,6 @@ fn open_parents(host: &Host, intent: &Intent) -> Result<(), (PathBuf, io::Error)
         crash::point();
     }
     Ok(())
-}
-
-fn may_change_names(dir: &OwnedFd) -> bool {
-    use rustix::fs::{Access, AtFlags, accessat};
-    accessat(dir, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
 }
 
 /// A file that is replaced keeps its owner and group, as far as we may.

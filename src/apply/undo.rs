@@ -205,7 +205,7 @@ impl<'a> Planner<'a> {
 
     /// Leaves a step to be taken back later. The numbers under which things were put aside are their places in the list.
     fn keep(&mut self, number: usize, step: &StepRecord) {
-        let nothing = StepRecord { path: Path::new("").into(), put: false, old: None, kept: None };
+        let nothing = StepRecord { path: Path::new("").into(), put: false, old: None, kept: None, moved: None };
         self.left.intent.steps.resize(number, nothing);
         self.left.intent.steps.push(step.clone());
     }

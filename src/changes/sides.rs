@@ -85,6 +85,19 @@ impl Reader {
         Ok(Some(dir))
     }
 
+    /// Whether the stack has nothing to say about `path`: what lies below it shines through.
+    pub fn is_open_at(&self, path: &Path) -> io::Result<bool> {
+        let (mut dir, mut parts) = (Rc::clone(&self.root), path.iter().peekable());
+        while let Some(part) = parts.next() {
+            dir = match dir.entry(part)? {
+                Entry::Nothing => return Ok(true),
+                Entry::Dir(dir, _) if parts.peek().is_some() => Rc::new(dir),
+                _ => return Ok(false),
+            };
+        }
+        Ok(false)
+    }
+
     /// Permission bits of the directory at `path`.
     pub fn mode_of_dir(&self, path: &Path) -> io::Result<Option<u32>> {
         let Some(dir) = self.dir(path)? else { return Ok(None) };
@@ -178,6 +191,12 @@ impl<'a> Sides<'a> {
         let saw = self.base.looks(path, &now, host.xattrs(), true);
         let merged = saw.and_then(|saw| merge_xattrs(saw.xattrs, host.xattrs(), session.xattrs()).ok());
         Ok(Some(merged.unwrap_or_else(|| session.xattrs().clone())))
+    }
+
+    /// Whether the session would see what the host has at the `path` of a leaf, if it had nothing there itself.
+    pub fn would_see_host(&self, leaf: &Leaf, path: &Path) -> io::Result<bool> {
+        let setup = self.setup.as_ref().map_or(Ok(true), |setup| setup.is_open_at(path))?;
+        Ok(setup && leaf.dir.open_below && leaf.dir.parts().len() == 1)
     }
 
     /// What comes of merging both sides of a file; `None` where one of them has no text to merge.

@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::process::{WaitOptions, waitpid};
 use rustix::thread::UnshareFlags;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -21,7 +21,7 @@ use crate::engine;
 use crate::error::{Error, Result, reason, show};
 use crate::git::ignore::User;
 use crate::git::obeyed::Obeyed;
-use crate::layer::entry::Kind;
+use crate::layer::entry::{Identity, Kind};
 use crate::session::{Session, State};
 use crate::sys::process::{Side, exit_now, fork_into};
 
@@ -63,9 +63,16 @@ impl Look {
     /// One number for the state of everything that the session wrote: it changes whenever that does.
     pub fn state(&self) -> String {
         let mut hash = Sha256::new();
+        // What an apply has moved to the host is still the session's.
+        let mut wrote: BTreeMap<&Path, Identity> = self.base.moved_away().collect();
         for seen in &self.reading.seen {
-            let Some(id) = seen.session else { continue };
-            hash.update(seen.path.as_os_str().as_encoded_bytes());
+            match seen.session {
+                Some(id) => wrote.insert(&seen.path, self.base.before_moves(&seen.path, id)),
+                None => wrote.remove(seen.path.as_path()),
+            };
+        }
+        for (path, id) in wrote {
+            hash.update(path.as_os_str().as_encoded_bytes());
             hash.update([0]);
             // The times of a directory tell of what is in it.
             let parts = if id.is_dir() { [0; 4] } else { [id.inode as i64, id.size as i64, id.mtime, id.ctime] };

@@ -71,8 +71,16 @@ pub fn undo(args: UndoArgs, ui: &Ui) -> Result<u8> {
     let (session_dir, taken) = (session.dir().to_path_buf(), paths(count));
     let mut note = |id: &str| session.note_transaction(id, format!("undone: {taken}"));
     let mut desk = Desk { host: &host, session_dir: &session_dir, base: &mut base, note: &mut note };
-    let _none = desk.carry_out(&undo.plan, None, Some(&done), undo.left).map_err(explain)?;
-    repo_lock.end(&session.record.id)?;
+    match desk.carry_out(&undo.plan, None, Some(&done), undo.left) {
+        // The session has closed a directory of its layer since, into which a file comes back.
+        Err(Failure::Stuck(_, e)) if e.kind() == std::io::ErrorKind::PermissionDenied => {
+            context.heal_session(&mut session, &repo_lock, Word::AsBefore)?;
+        }
+        other => {
+            other.map_err(explain)?;
+            repo_lock.end(&session.record.id)?;
+        }
+    }
     ui.say(&format!("{taken} taken back · apply again with `cowbox apply {}`", session.name()));
     if undo.refused.is_empty() {
         return Ok(0);

@@ -4,6 +4,7 @@ pub mod access;
 pub mod create;
 pub mod entry;
 pub mod filesystem;
+pub mod idle;
 pub mod marks;
 pub mod remove;
 pub mod stack;

@@ -35,6 +35,7 @@ mod housekeeping;
 mod html;
 mod inside;
 mod landing;
+mod large_files;
 mod limits;
 mod listing;
 mod merges;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Base, Known};
+use super::{Base, Known, Moved};
 use crate::paths::BytePath;
 
 #[derive(Serialize, Deserialize)]
@@ -47,6 +47,8 @@ struct Line<E> {
     closed: bool,
     #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
     xattrs: Option<Vec<(Vec<u8>, Vec<u8>)>>,
+    #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
+    moved: Option<Moved>,
 }
 
 const FORMAT: u32 = 1;
@@ -65,9 +67,9 @@ impl Base {
         let Some(head) = lines.next() else { return Ok(base) };
         base.noted = Head::parse(&head?)?.noted();
         for line in lines {
-            let Line { p, entry, closed, xattrs } = serde_json::from_slice(&line?)?;
+            let Line { p, entry, closed, xattrs, moved } = serde_json::from_slice(&line?)?;
             let xattrs = xattrs.map(|pairs| pairs.into_iter().collect());
-            base.entries.insert(p.0, Known { entry, closed, xattrs });
+            base.entries.insert(p.0, Known { entry, closed, xattrs, moved });
         }
         Ok(base)
     }
@@ -90,10 +92,11 @@ impl Base {
         let mut out = BufWriter::new(File::create(&temp)?);
         let head = Head { format: FORMAT, stamp: self.noted.flatten(), complete: self.noted.is_some() };
         serde_json::to_writer(&mut out, &head)?;
-        for (path, Known { entry, closed, xattrs }) in &self.entries {
+        for (path, Known { entry, closed, xattrs, moved }) in &self.entries {
             out.write_all(b"\n")?;
             let xattrs = xattrs.as_ref().map(|xattrs| xattrs.clone().into_iter().collect());
-            serde_json::to_writer(&mut out, &Line { p: path.as_path().into(), entry, closed: *closed, xattrs })?;
+            let line = Line { p: path.as_path().into(), entry, closed: *closed, xattrs, moved: *moved };
+            serde_json::to_writer(&mut out, &line)?;
         }
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
         fs::rename(temp, self.list())

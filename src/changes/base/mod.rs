@@ -7,6 +7,7 @@
 //! Only the host writes here (`base.jsonl`, `base.pack` beside the record).
 
 mod list;
+mod moved;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
@@ -23,6 +24,7 @@ pub use super::pack::{Kept, LARGEST, Pack, text_of};
 use crate::git::Id;
 use crate::git::index::Stat;
 use crate::layer::entry::Identity;
+pub use moved::Moved;
 
 /// The host's side as the session saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +93,8 @@ struct Known {
     closed: bool,
     /// The host's attributes; `None`: the host touched it during the run, so that its looks before are not known.
     xattrs: Option<Xattrs>,
+    /// An apply has moved the session's file to the host.
+    moved: Option<Moved>,
 }
 
 /// All that is known.
@@ -160,7 +164,7 @@ impl Base {
     pub fn set(&mut self, path: PathBuf, entry: Entry) {
         match self.entries.get_mut(&path) {
             Some(known) => known.entry = entry,
-            None => drop(self.entries.insert(path, Known { entry, closed: false, xattrs: None })),
+            None => drop(self.entries.insert(path, Known { entry, closed: false, xattrs: None, moved: None })),
         }
     }
 

@@ -34,3 +34,23 @@ fn what_the_end_noted_outlives_an_apply() {
     assert_eq!(base.first_look(Path::new("d/new"), Some(&id), true), At::Absent);
     assert_eq!(base.first_look(Path::new("dd/new"), Some(&id), true), At::Here(id));
 }
+
+#[test]
+fn a_file_that_was_moved_and_came_back_is_what_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = Path::new("f");
+    let id = |ctime| Identity { inode: 1, size: 1, mode: 0o100_644, mtime: 1, ctime };
+    let mut base = Base::load(dir.path(), None).unwrap();
+    assert!(!base.set_moved(path, Moved { was: id(1), back: None }), "of what is not known nothing is noted");
+    base.set(path.into(), Entry { host: At::Absent, session: None, content: None, done: false });
+    assert!(!base.set_moved(path, Moved { was: id(1), back: Some(id(1)) }), "it has not been moved at all");
+    assert!(base.set_moved(path, Moved { was: id(1), back: None }));
+    base.save().unwrap();
+    let mut base = Base::load(dir.path(), None).unwrap();
+    assert_eq!(base.moved_away().collect::<Vec<_>>(), [(path, id(1))]);
+    assert!(base.set_moved(path, Moved { was: id(1), back: Some(id(2)) }));
+    assert!(!base.set_moved(path, Moved { was: id(1), back: Some(id(2)) }), "that is no news");
+    assert_eq!(base.moved_away().count(), 0);
+    assert_eq!(base.before_moves(path, id(2)), id(1));
+    assert_eq!(base.before_moves(path, id(3)), id(3), "somebody has changed it since");
+}

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use script::{Random, Script};
 use tree::Tree;
 
-use crate::common::{Engine, Sandbox, on, on_containers, run_on};
+use crate::common::{Cowbox, Engine, Sandbox, on, on_containers, run_on};
 
 /// Seeds of one test.
 const CHUNK: u64 = 100;
@@ -103,8 +103,14 @@ impl<'a> Case<'a> {
         Self { sandbox, seed, base, script, a, b }
     }
 
+    /// For half of the seeds no file is too small to be moved.
+    fn call(&self, args: &[&str]) -> Cowbox {
+        let command = self.sandbox.cowbox(args).current_dir(&self.b);
+        if (self.seed / 4).is_multiple_of(2) { command.env("COWBOX_TEST_MOVE_FROM", "0") } else { command }
+    }
+
     fn cowbox(&self, args: &[&str], crash: Option<u64>) -> (i32, String, Vec<u8>) {
-        let mut command = self.sandbox.cowbox(args).current_dir(&self.b);
+        let mut command = self.call(args);
         if let Some(point) = crash {
             command = command.env("COWBOX_TEST_CRASH", point.to_string());
         }
@@ -187,8 +193,7 @@ impl<'a> Case<'a> {
             }
         }
         if !paths.is_empty() {
-            let mut command =
-                self.sandbox.cowbox(&["apply", "-q", "-y", "--include-ignored", "--"]).current_dir(&self.b);
+            let mut command = self.call(&["apply", "-q", "-y", "--include-ignored", "--"]);
             for path in &paths {
                 command = command.arg(path);
             }
