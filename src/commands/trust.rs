@@ -13,6 +13,10 @@ use crate::setup::choose::Choice;
 use crate::setup::plan::Refused;
 use crate::ui::{Ui, ask, sanitize};
 
+/// How far a yes to a command on the host reaches.
+const REACH: &str = "         your yes is for this text and for files of the repository that stand in it, as they are now;\n         \
+                     files that it runs in turn are not part of it and may change later: read those, too\n";
+
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
@@ -45,11 +49,12 @@ pub fn trust(args: TrustArgs, ui: &Ui) -> Result<u8> {
         return Ok(0);
     }
     for agreed in trust.all() {
-        ui.data(format!("allowed  {}\n", sanitize::text(&agreed.consent)).as_bytes())?;
+        let text = format!("allowed  {}\n{}", sanitize::text(&agreed.consent), reach(&agreed.consent));
+        ui.data(text.as_bytes())?;
     }
     for refused in asked {
-        let text = format!("asked    {}\n         {}\n", sanitize::text(&refused.consent), refused.reason);
-        ui.data(text.as_bytes())?;
+        let (asked, reach) = (sanitize::text(&refused.consent), reach(&refused.consent));
+        ui.data(format!("asked    {asked}\n         {}\n{reach}", refused.reason).as_bytes())?;
     }
     if asked.is_empty() {
         ui.say("this repository asks for nothing that needs your consent");
@@ -68,6 +73,11 @@ pub fn trust(args: TrustArgs, ui: &Ui) -> Result<u8> {
     }
     ui.say(&format!("{allowed} of {} allowed; `cowbox trust --revoke` takes it back", asked.len()));
     Ok(0)
+}
+
+/// Only what runs on the host can run more there.
+fn reach(consent: &str) -> &'static str {
+    if consent.starts_with("initializeCommand:") { REACH } else { "" }
 }
 
 fn look(context: &Context<'_>, setting: &Setting, settings: &RunSettings, choice: &mut Choice) -> Result<()> {

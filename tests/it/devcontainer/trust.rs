@@ -47,6 +47,8 @@ fn what_is_asked_is_listed_and_needs_a_yes(engine: Engine) {
              changes the network
     asked    initializeCommand: "touch /somewhere"
              runs on the host, outside the sandbox
+             your yes is for this text and for files of the repository that stand in it, as they are now;
+             files that it runs in turn are not part of it and may change later: read those, too
     --- stderr
     cowbox: error: 6 things need your consent; nothing was allowed
     cowbox: hint: `cowbox trust -y` allows exactly what is listed, until it changes
