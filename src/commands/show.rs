@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use crate::cli::ShowArgs;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::paths;
 use crate::policy::limits::{Limits, show_size};
 use crate::session::record::{now, rfc3339};
@@ -40,6 +40,21 @@ pub struct Summary {
     changes: Option<Counts>,
     size: Option<u64>,
     history: Vec<Event>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Problem>,
+}
+
+/// Why a command was not started.
+#[derive(Debug, Serialize)]
+pub struct Problem {
+    message: String,
+    hints: Vec<String>,
+}
+
+impl From<&Error> for Problem {
+    fn from(error: &Error) -> Self {
+        Self { message: error.message().to_owned(), hints: error.hints().to_vec() }
+    }
 }
 
 /// What is known of the changes without counting.
@@ -90,7 +105,14 @@ impl Summary {
             changes: tally.map(counts),
             size: tally.map(|tally| tally.bytes),
             history: record.history.iter().map(|h| Event { time: rfc3339(h.time), event: h.event.clone() }).collect(),
+            error: None,
         }
+    }
+
+    /// Adds why its command was not started.
+    pub fn fail(&mut self, error: &Error) {
+        self.exit = Some(i32::from(error.exit_code()));
+        self.error = Some(error.into());
     }
 }
 
