@@ -8,6 +8,7 @@ mod ignore;
 mod loopback;
 mod runner;
 mod stop;
+pub mod tag;
 mod triggers;
 
 use std::collections::BTreeMap;
