@@ -8,7 +8,7 @@ use crate::engine::client::Client;
 use crate::engine::image::ImageFacts;
 use crate::engine::{Engine, EngineRecord, Kind};
 use crate::error::{Error, Result};
-use crate::plan::{Mount, Plan};
+use crate::plan::{Mount, Plan, ServiceData};
 use crate::policy::certificates;
 use crate::policy::environment::Environment;
 use crate::policy::mounts::Access;
@@ -349,6 +349,10 @@ fn dress(
     }
     if let Some(prepared) = prepared.filter(|_| !is_given("PATH")) {
         add_to_path(&mut plan.env, &prepared.record.path);
+    }
+    if let Some(prepared) = prepared.filter(|prepared| !prepared.record.volumes.is_empty()) {
+        let names = prepared.record.volumes.clone();
+        plan.service_data = ServiceData::CopyOf { id: prepared.id(), names };
     }
     plan.before = cache::per_start(&setup.steps).cloned().collect();
 }

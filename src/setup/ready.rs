@@ -19,9 +19,10 @@ use super::redact::Redactor;
 use super::room::Room;
 use super::{furnish, layer, path, probe};
 use crate::engine::image::ImageFacts;
+use crate::engine::oci::beside::data;
 use crate::engine::{Engine, Kind as EngineKind};
 use crate::error::{Error, Kind, Result, show};
-use crate::plan::Plan;
+use crate::plan::{Plan, ServiceData};
 use crate::policy::Network;
 use crate::policy::environment::Environment;
 use crate::ui::{Ui, sanitize};
@@ -125,6 +126,10 @@ impl Preparer<'_> {
         if found.record.home.as_ref().is_some_and(|home| !home.0.is_dir()) {
             return Err(Some("its layer over the home is gone".to_owned()));
         }
+        let volumes = &found.record.volumes;
+        if self.engine.client().is_some_and(|client| !data::are_there(client, &found.id(), volumes)) {
+            return Err(Some("its volumes are gone".to_owned()));
+        }
         Ok(found)
     }
 
@@ -168,7 +173,7 @@ impl Preparer<'_> {
         let native = self.engine.record().kind == EngineKind::Native;
         let logs = making.dir.join("logs");
         let packages = Packages::new(self.cache, self.files.root(), &self.choice.caches, native)?;
-        let plan = self.sandbox(&making.dir, &packages);
+        let plan = self.sandbox(making, &packages);
         crate::layer::create::of_plan(&plan)?;
         let mut env = self.step_env(&plan);
         packages.add_to(&mut env);
@@ -176,6 +181,7 @@ impl Preparer<'_> {
             .map_err(|e| e.with_kind(Kind::NotStarted))?;
         let tag = (!native).then(|| keep::prepared_image(&making.id));
         let kept_logs = making.after_failure().join("logs");
+        let mut volumes = Vec::new();
         let furnished = self.furnish(&self.maker(&plan, &env, [&logs, &kept_logs]), &mut room);
         let made = match furnished {
             Ok(home) => {
@@ -183,6 +189,7 @@ impl Preparer<'_> {
                 let maker = self.maker(&plan, &env, [&logs, &kept_logs]);
                 let made = self.carry_out(&maker, &mut room, &packages).and_then(|made| {
                     self.commit(&room, tag.as_deref())?;
+                    volumes = self.settle(&room, &making.id)?;
                     Ok(made)
                 });
                 let kept = made.as_ref().err().is_some_and(|error| self.keep_half(making, &room, error));
@@ -198,6 +205,7 @@ impl Preparer<'_> {
         let mut record = cache::record(key, self.files.root(), self.engine.record().kind, tag);
         let (variables, path) = made?;
         record.env = variables;
+        record.volumes = volumes;
         self.keep(&making.dir, &mut record)?;
         record.path = path::of_venv(&making.dir.join("layer"), &self.once(), &plan.workspace).into_iter().collect();
         record.path.extend(path);
@@ -237,9 +245,10 @@ impl Preparer<'_> {
     }
 
     /// The sandbox that the steps run in.
-    fn sandbox(&self, dir: &Path, packages: &Packages) -> Plan {
+    fn sandbox(&self, making: &Making, packages: &Packages) -> Plan {
         let mut plan = self.plan.clone();
-        plan.session_dir = dir.to_path_buf();
+        plan.session_dir = making.dir.clone();
+        plan.service_data = ServiceData::Making(making.id.clone());
         // Complete before it counts, and synced then.
         plan.ephemeral = true;
         plan.image = self.image.map(|image| image.name.clone());
@@ -343,6 +352,14 @@ impl Preparer<'_> {
                 client.commit(container, tag).map_err(|e| e.context("cannot keep what was prepared as an image"))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// The volumes with what services have by now.
+    fn settle(&self, room: &Room<'_>, id: &str) -> Result<Vec<String>> {
+        match (self.engine.client(), room.container()) {
+            (Some(client), Some(container)) if !self.plan.services.is_empty() => data::settle(client, container, id),
+            _ => Ok(Vec::new()),
         }
     }
 
