@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::context::Context;
+use super::identity;
 use crate::engine::client::Client;
 use crate::engine::image::ImageFacts;
 use crate::engine::{Engine, EngineRecord, Kind};
@@ -181,8 +182,8 @@ pub fn shape(plan: &mut Plan, setup: &SetupPlan, engine: &EngineRecord, image: O
     }
     match setup.source {
         _ if plan.user.is_some() => {}
-        Some(Source::Devcontainer) => set_user(plan, setup, engine, image),
-        _ => set_setup_user(plan, engine, image),
+        Some(Source::Devcontainer) => identity::of_devcontainer(plan, setup, engine, image),
+        _ => identity::of_setup(plan, engine, image),
     }
     for mount in &setup.mounts {
         let target = PathBuf::from(&mount.target);
@@ -235,40 +236,6 @@ pub fn binds_of_services(plan: &Plan) -> Vec<Mount> {
         }
     };
     plan.services.iter().flat_map(|service| &service.binds).map(mount).collect()
-}
-
-/// Who hooks and the command are. A daemon maps no ids: there the caller takes the user's place, unless that is root,
-/// a number, or not to be touched.
-fn set_user(plan: &mut Plan, setup: &SetupPlan, engine: &EngineRecord, image: Option<&Found>) {
-    let of_image = image.map(|image| image.facts.user.clone()).filter(|user| !user.is_empty());
-    let said = setup.remote_user.clone().or_else(|| setup.container_user.clone());
-    if engine.kind != Kind::Docker || engine.rootless {
-        plan.user = said;
-        return;
-    }
-    let user = said.or(of_image).unwrap_or_else(|| "root".to_owned());
-    let name = user.split(':').next().unwrap_or_default();
-    let is_root = matches!(name, "root" | "0");
-    if is_root || !setup.update_remote_user_uid || name.parse::<u32>().is_ok() {
-        plan.user = Some(user.clone());
-    } else if !rustix::process::getuid().is_root() {
-        plan.account = Some(name.to_owned());
-    }
-    if is_root && !rustix::process::getuid().is_root() {
-        plan.env.trust_git(&plan.workspace);
-    }
-}
-
-/// The same without a dev container. The command of a daemon is the caller, who could install nothing in an image
-/// of root's: its steps are root, as in the image. Not with a directory of the host's to write to, where root inside
-/// is root outside.
-fn set_setup_user(plan: &mut Plan, engine: &EngineRecord, image: Option<&Found>) {
-    let of_image = image.map(|image| image.facts.user.split(':').next().unwrap_or_default());
-    let is_root = of_image.is_some_and(|user| matches!(user, "" | "root" | "0"));
-    let maps_no_ids = engine.kind == Kind::Docker && !engine.rootless && !rustix::process::getuid().is_root();
-    if is_root && maps_no_ids && plan.mounts.iter().all(|mount| mount.access != Access::Rw) {
-        plan.setup_user = Some("0:0".to_owned());
-    }
 }
 
 /// What of a plan means nothing without a container, for native.

@@ -13,6 +13,7 @@ use super::features::fetch::HostFetch;
 use super::features::{self, ContextSource, Users};
 use super::files::RepoFiles;
 use super::images;
+use super::key::hex;
 use super::plan::{BuildRequest, ImageRequest};
 use crate::engine::image::{ImageFacts, pull};
 use crate::engine::{Engine, client::Client};
@@ -169,12 +170,7 @@ impl Finder<'_> {
 
     /// A Dockerfile of the repo.
     fn built(&self, request: &BuildRequest) -> Result<Found> {
-        let tag = tag::of(self.files, request)?;
-        if self.rebuild || self.engine.image_facts(&tag)?.is_none() {
-            let log = self.log("images")?;
-            self.builder(&log).request(self.files, request, Author::Repo, &tag, &mut Lines::new(self.ui)?)?;
-        }
-        self.made(&tag)
+        self.built_from(self.files, request, Author::Repo)
     }
 
     /// A file that the user named; its directory is the context.
@@ -184,10 +180,14 @@ impl Finder<'_> {
         let files = RepoFiles::open(dir).map_err(|e| Error::io("read", dir, e))?;
         let name = real.file_name().map(PathBuf::from).unwrap_or_default();
         let request = BuildRequest { dockerfile: name, ..BuildRequest::default() };
-        let tag = tag::of(&files, &request)?;
+        self.built_from(&files, &request, Author::User)
+    }
+
+    fn built_from(&self, files: &RepoFiles, request: &BuildRequest, author: Author) -> Result<Found> {
+        let tag = tag::of(files, request)?;
         if self.rebuild || self.engine.image_facts(&tag)?.is_none() {
             let log = self.log("images")?;
-            self.builder(&log).request(&files, &request, Author::User, &tag, &mut Lines::new(self.ui)?)?;
+            self.builder(&log).request(files, request, author, &tag, &mut Lines::new(self.ui)?)?;
         }
         self.made(&tag)
     }
@@ -234,11 +234,10 @@ impl Finder<'_> {
                 hash.update(part);
             }
         }
-        let hash: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        let tag = format!("localhost/cowbox/features:{hash}");
+        let tag = format!("localhost/cowbox/features:{}", &hex(&hash.finalize())[..16]);
         if self.rebuild || self.engine.image_facts(&tag)?.is_none() {
             let log = self.log("images")?;
-            self.builder(&log).context(self.files, &context, &tag, &mut Lines::new(self.ui)?)?;
+            self.builder(&log).features(self.files, &context, &tag, &mut Lines::new(self.ui)?)?;
         }
         self.made(&tag)
     }

@@ -9,7 +9,7 @@ use super::plan::{Hook, Step, StepCommand};
 use super::progress::{Progress, short};
 use super::quote;
 use super::redact::Redactor;
-use super::room::{Ended, Job, Room};
+use super::room::{Ended, Job, Room, Silent};
 use crate::error::{Error, Kind, Result, show};
 use crate::policy::environment::Environment;
 use crate::ui::{Ui, sanitize};
@@ -189,11 +189,6 @@ impl Maker<'_> {
             .hint("`--setup none` runs without it, `--setup COMMAND` with another")
     }
 }
-
-/// A step asked for nothing to be shown.
-struct Silent;
-
-impl super::room::Watcher for Silent {}
 
 fn way_of(step: &Step, way: usize) -> &StepCommand {
     way.checked_sub(1).and_then(|fallback| step.fallbacks.get(fallback)).unwrap_or(&step.command)

@@ -151,7 +151,7 @@ impl Builder<'_> {
     }
 
     /// Builds what features need, under the name `tag`.
-    pub fn context(
+    pub fn features(
         &self,
         files: &RepoFiles,
         context: &BuildContext,

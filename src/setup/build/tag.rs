@@ -10,6 +10,7 @@ use super::context::ignore_files_of;
 use super::dockerfile::Dockerfile;
 use crate::error::{Error, Result, show};
 use crate::setup::files::RepoFiles;
+use crate::setup::key::hex;
 use crate::setup::plan::BuildRequest;
 
 /// More than anybody names, or means by a pattern.
@@ -38,8 +39,7 @@ pub fn of(files: &RepoFiles, request: &BuildRequest) -> Result<String> {
         add(file.as_os_str().as_encoded_bytes());
         add(&content(files, &file));
     }
-    let hash: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("localhost/cowbox/build:{hash}"))
+    Ok(format!("localhost/cowbox/build:{}", &hex(&hash.finalize())[..16]))
 }
 
 /// What is in a file; of one that is too large, how it looks from outside. Nothing where there is none.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::super::variables::Variables;
-use super::super::{add_policy, add_rights, capabilities, memory, volume_label};
+use super::super::{add_policy, add_rights, capabilities, memory, owner_label};
 use super::{Meeting, Scene, data};
 use crate::engine::Kind;
 use crate::engine::client::Client;
@@ -38,17 +38,9 @@ pub(super) fn of(
     name: &str,
 ) -> Result<Ready> {
     let Scene { kind, plan, container, .. } = *scene;
-    let mut command = scene.client.command();
-    command.current_dir(&plan.session_dir);
-    if let Some(runtime) = plan.runtime.as_ref().filter(|_| kind == Kind::Podman) {
-        command.arg("--runtime").arg(runtime);
-    }
-    command.args(FIXED).arg(format!("--name={name}")).arg(format!("--label={}", volume_label(container)));
-    match (kind, &plan.runtime) {
-        (Kind::Docker, Some(runtime)) => drop(command.arg(format!("--runtime={runtime}"))),
-        (Kind::Docker, None) => {}
-        _ => drop(command.arg("--http-proxy=false")),
-    }
+    let mut command = begin(scene);
+    command.args(FIXED).arg(format!("--name={name}")).arg(format!("--label={}", owner_label(container)));
+    add_runtime(&mut command, scene);
     add_policy(&mut command, plan);
     command.args(meeting.arguments(plan.network, Some(&service.name)));
     command.args(capabilities::arguments(kind, &service.container));
@@ -76,6 +68,26 @@ pub(super) fn of(
     command.arg(service.image.as_deref().unwrap_or_default());
     command.args(words).args(service.command.iter().flatten());
     Ok(Ready { command, _variables: variables })
+}
+
+/// What comes before `run`.
+pub(super) fn begin(scene: &Scene<'_>) -> Command {
+    let mut command = scene.client.command();
+    // conmon drops a file `oom` where it stands.
+    command.current_dir(&scene.plan.session_dir);
+    if let Some(runtime) = scene.plan.runtime.as_ref().filter(|_| scene.kind == Kind::Podman) {
+        command.arg("--runtime").arg(runtime);
+    }
+    command
+}
+
+/// What the engines say in ways of their own: the OCI runtime, and that no proxy of the host is passed on.
+pub(super) fn add_runtime(command: &mut Command, scene: &Scene<'_>) {
+    match (scene.kind, &scene.plan.runtime) {
+        (Kind::Docker, Some(runtime)) => drop(command.arg(format!("--runtime={runtime}"))),
+        (Kind::Docker, None) => {}
+        _ => drop(command.arg("--http-proxy=false")),
+    }
 }
 
 fn add_volumes(command: &mut Command, scene: &Scene<'_>, volumes: &[Volume]) {

@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::volume_label;
+use super::super::{add_policy, capabilities, owner_label};
 use super::Scene;
 use super::meeting::anchor;
 use crate::engine::client::Client;
 use crate::error::{Error, Result};
 use crate::plan::ServiceData;
+use crate::setup::plan::ContainerOptions;
 use crate::setup::service::{Service, Volume};
 
 /// Copies every `from` beside a `to`, whoever owns what is in it.
@@ -69,7 +70,7 @@ fn label(id: &str) -> String {
 pub(super) fn make(scene: &Scene<'_>, all: &[Vec<Volume>]) -> Result<()> {
     let label = match &scene.plan.service_data {
         ServiceData::Making(id) => label(id),
-        _ => volume_label(scene.container),
+        _ => owner_label(scene.container),
     };
     let names: BTreeSet<&String> = all.iter().flatten().filter_map(|own| own.name.as_ref()).collect();
     for name in &names {
@@ -86,18 +87,20 @@ pub(super) fn make(scene: &Scene<'_>, all: &[Vec<Volume>]) -> Result<()> {
 
 /// In a container, for they belong to ids of containers. The steps that filled them had a shell in the same image.
 fn copy(scene: &Scene<'_>, pairs: &[(String, String)]) -> Result<()> {
-    let mut words: Vec<String> =
-        ["run", "--rm", "--pull=never", "--network=none", "--user=0:0", "--entrypoint=sh"].map(str::to_owned).to_vec();
-    words.push(format!("--name={}-copy", scene.container));
-    words.push(format!("--label={}", volume_label(scene.container)));
+    let Scene { kind, plan, container, .. } = *scene;
+    let mut command = super::arguments::begin(scene);
+    command.args(["run", "--rm", "--pull=never", "--network=none", "--user=0:0", "--entrypoint=sh"]);
+    command.arg(format!("--name={container}-copy")).arg(format!("--label={}", owner_label(container)));
+    super::arguments::add_runtime(&mut command, scene);
+    add_policy(&mut command, plan);
+    command.args(capabilities::arguments(kind, &ContainerOptions::default()));
     for (number, (from, to)) in pairs.iter().enumerate() {
         let place = format!("/cowbox-volumes/{number}");
-        words.push(format!("--mount=type=volume,src={from},dst={place}/from,ro=true"));
-        words.push(format!("--mount=type=volume,src={to},dst={place}/to"));
+        command.arg(format!("--mount=type=volume,src={from},dst={place}/from,ro=true"));
+        command.arg(format!("--mount=type=volume,src={to},dst={place}/to"));
     }
-    words.push(scene.plan.image.clone().unwrap_or_default());
-    words.extend(["-c", COPY].map(str::to_owned));
-    scene.client.capture_slowly(&words).map(drop).map_err(|e| {
+    command.arg(plan.image.as_deref().unwrap_or_default()).args(["-c", COPY]);
+    scene.client.complete_slowly(command).map(drop).map_err(|e| {
         e.context("cannot copy what the setup wrote to the volumes of services")
             .hint("`cowbox prepare --rebuild` prepares them anew")
     })

@@ -70,7 +70,7 @@ impl Drop for Beside {
 
 /// Everything that stands beside a container, what holds their namespace last.
 fn all(client: &Client, container: &str) -> Vec<String> {
-    let label = format!("label={}", super::volume_label(container));
+    let label = format!("label={}", super::owner_label(container));
     let found = client.capture(&["ps", "--all", "--filter", &label, "--format", "{{.Names}}"]).unwrap_or_default();
     let mut names: Vec<String> = found.lines().filter(|name| *name != container).map(str::to_owned).collect();
     names.sort_by_key(|name| *name == meeting::anchor(container));
@@ -83,7 +83,7 @@ pub fn sweep(client: &Client, container: &str) {
     for name in all(client, container) {
         super::attached::remove_container(client, &name);
     }
-    let label = format!("label={}", super::volume_label(container));
+    let label = format!("label={}", super::owner_label(container));
     let networks = client.capture(&["network", "ls", "--filter", &label, "--format", "{{.Name}}"]).unwrap_or_default();
     for network in networks.lines() {
         client.attempt(&["network", "rm", network]);
