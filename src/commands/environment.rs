@@ -27,6 +27,9 @@ use crate::setup::plan::{Ignored, ImageRequest, MountKind, MountRequest, Refused
 use crate::setup::ready::{Preparer, remote_env};
 use crate::setup::service::Bind;
 
+/// What can be done about things that are left out.
+pub const TRUST: &str = "`cowbox trust` shows what is asked for, and allows it";
+
 /// The repo as something to prepare.
 pub struct Setting {
     /// Its files.
@@ -146,7 +149,7 @@ impl Setting {
 }
 
 /// Native has no images; one that somebody configured is not passed over in silence.
-fn check_native(settings: &RunSettings, plan: &SetupPlan) -> Result<()> {
+pub fn check_native(settings: &RunSettings, plan: &SetupPlan) -> Result<()> {
     let without = settings.image.as_deref() == Some("none");
     let configured = match &plan.image {
         ImageRequest::Default => None,
@@ -350,7 +353,7 @@ pub fn explain(context: &Context<'_>, plan: &SetupPlan) {
         ui.say(&format!("left out: {} ({})", crate::ui::sanitize::text(&refused.key), refused.reason));
     }
     if !plan.refused.is_empty() {
-        ui.say("`cowbox trust` shows what is asked for, and allows it");
+        ui.say(TRUST);
     }
     if !plan.services.is_empty() {
         let names: Vec<&str> = plan.services.iter().map(|service| service.name.as_str()).collect();

@@ -159,6 +159,7 @@ fn text(session: &Session) -> String {
     optional("pids", summary.limits.pids.map(|n| n.to_string()));
     optional("container", summary.container);
     optional("last", record.history.last().map(|h| format!("{}, {} ago", sanitize::text(&h.event), age(h.time))));
+    optional("setup log", session.failed_setup().map(|dir| sanitize::path(&dir.join("logs"))));
     optional("directory", Some(sanitize::path(session.dir())));
     rows.iter().map(|(name, value)| format!("{name:10} {value}\n")).collect()
 }
@@ -174,7 +175,9 @@ fn next(state: State, name: &str) -> String {
     match state {
         State::Running => format!("next: `cowbox shell {name}`, `cowbox diff {name}`, `cowbox stop {name}`"),
         State::Stopped => format!("next: `cowbox diff {name}`, `cowbox apply {name}`, `cowbox discard {name}`"),
-        State::Failed => format!("next: `cowbox discard {name}`"),
+        State::Failed => {
+            format!("next: `cowbox shell {name}` looks at what the setup left, `cowbox discard {name}`")
+        }
         State::Created | State::Preparing | State::Ready => format!("it is being made; `cowbox show {name}` again"),
         State::Discarded => "its changes are gone; `cowbox gc` removes what is left".to_owned(),
     }

@@ -31,7 +31,11 @@ pub fn trust(args: TrustArgs, ui: &Ui) -> Result<u8> {
     let mut trust = Trust::load(&context.places.state, &repo.root)?;
     if args.revoke {
         let count = trust.revoke()?;
-        ui.say(&format!("{count} agreements of this repository are taken back"));
+        ui.say(&match count {
+            0 => "nothing was allowed to this repository".to_owned(),
+            1 => "1 agreement of this repository is taken back".to_owned(),
+            _ => format!("{count} agreements of this repository are taken back"),
+        });
         return Ok(0);
     }
     let settings = RunSettings::resolve(&RunArgs::to_prepare(&args.as_prepare()), &context.places, ui)?;
@@ -61,8 +65,11 @@ pub fn trust(args: TrustArgs, ui: &Ui) -> Result<u8> {
         return Ok(0);
     }
     if !args.yes && !ui.can_ask() {
-        return Err(Error::of(Kind::Consent, format!("{} things need your consent; nothing was allowed", asked.len()))
-            .hint("`cowbox trust -y` allows exactly what is listed, until it changes"));
+        let error = match asked.len() {
+            1 => Error::of(Kind::Consent, "1 thing needs your consent; nothing was allowed"),
+            count => Error::of(Kind::Consent, format!("{count} things need your consent; nothing was allowed")),
+        };
+        return Err(error.hint("`cowbox trust -y` allows exactly what is listed, until it changes"));
     }
     let mut allowed = 0;
     for refused in asked {

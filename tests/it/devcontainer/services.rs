@@ -239,7 +239,11 @@ fn volumes_of_a_setup_that_failed_or_was_killed_go(engine: Engine) {
     let names = || std::fs::read_dir(sandbox.prepared_dir()).into_iter().flatten().flatten();
     let unfinished = || names().find_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".new")?.to_owned()));
     let key = wait_until("the setup", unfinished);
-    wait_until("the volumes", || (kept(&key) == 2).then_some(()));
+    let logs = sandbox.prepared_dir().join(format!("{key}.new/logs"));
+    let steps = || std::fs::read_dir(&logs).into_iter().flatten().flatten();
+    let is_step = |entry: std::fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.starts_with("01-"));
+    wait_until("its step", || steps().any(is_step).then_some(()));
+    assert_eq!(kept(&key), 2);
     running.signal(Signal::SIGKILL);
     drop(running);
     wait_until("gc to clear it", || {

@@ -18,6 +18,9 @@ use crate::engine::client::Client;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
 
+/// How often it is tried to remove them.
+const SWEEPS: usize = 3;
+
 /// What is known when services are to be started.
 pub struct Scene<'a> {
     /// The engine's client.
@@ -79,9 +82,14 @@ fn all(client: &Client, container: &str) -> Vec<String> {
 
 /// Removes whatever stands beside a container; nothing is fine.
 pub fn sweep(client: &Client, container: &str) {
-    // In this order: podman does not let go of a namespace while others are in it.
-    for name in all(client, container) {
-        super::attached::remove_container(client, &name);
+    // More than once: a client of somebody who was killed may still be starting one, and podman does not let go of a
+    // namespace while others are in it.
+    for _ in 0..SWEEPS {
+        let found = all(client, container);
+        if found.is_empty() {
+            break;
+        }
+        found.iter().for_each(|name| super::attached::remove_container(client, name));
     }
     let label = format!("label={}", super::owner_label(container));
     let networks = client.capture(&["network", "ls", "--filter", &label, "--format", "{{.Name}}"]).unwrap_or_default();
