@@ -66,6 +66,9 @@ fn what_is_asked_is_listed_and_needs_a_yes(engine: Engine) {
     assert_eq!(asked, ["runArgs: \"--network=none\"", "runArgs: \"--pid=host\""]);
     trust(&sandbox, &["--revoke"]).says("6 agreements").done();
     assert_eq!(trust(&sandbox, &["--json"]).ok().json()["asked"].as_array().unwrap().len(), 3);
+    trust(&sandbox, &["--revoke"]).says("nothing was allowed to this repository").done();
+    let dry = sandbox.cowbox(&["prepare", "--dry-run", "--engine", engine.name()]).output().ok();
+    let _ = dry.says("`cowbox trust` shows what is asked for, and allows it");
 }
 
 fn with_consent_a_command_runs_on_the_host_before(engine: Engine) {

@@ -135,6 +135,9 @@ fn a_failed_session_is_only_for_looking(engine: Engine) {
     let listing = sandbox.cowbox(&["ls"]).output().ok().stdout();
     assert!(listing.contains("it") && listing.contains("failed"), "{listing}");
     assert_eq!(sandbox.cowbox(&["show", "--json"]).output().ok().json()["state"], "failed");
+    let shown = sandbox.cowbox(&["show"]).output().ok().says("next: `cowbox shell it` looks at what the setup left");
+    let logs = shown.stdout().lines().find_map(|line| line.strip_prefix("setup log  ").map(str::to_owned)).unwrap();
+    assert!(fs::read_dir(logs).unwrap().count() > 0);
 }
 
 fn the_name_of_a_failed_session_is_free_again(engine: Engine) {
