@@ -61,6 +61,8 @@ pub struct Plan {
     pub service: Option<String>,
     /// What runs beside the sandbox.
     pub services: Vec<Service>,
+    /// What their volumes begin with, and what becomes of them.
+    pub service_data: ServiceData,
     /// The user of the image in whose place the caller is (docker): what is that user's becomes the caller's.
     pub account: Option<String>,
     /// A gitdir that lies outside of the repo: always copy-on-write.
@@ -77,6 +79,23 @@ pub struct Plan {
     pub session_dir: PathBuf,
     /// cowbox's state and cache, never shown inside.
     pub private_dirs: Vec<PathBuf>,
+}
+
+/// The volumes of services.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ServiceData {
+    /// Empty at first, and gone with the sandbox.
+    #[default]
+    Fresh,
+    /// Of the environment of this name, which is being prepared: they stay with it.
+    Making(String),
+    /// Copies of those of an environment, gone with the sandbox.
+    CopyOf {
+        /// Its name.
+        id: String,
+        /// What the engine calls its volumes.
+        names: Vec<String>,
+    },
 }
 
 /// One mount of the user's.

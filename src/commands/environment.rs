@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::context::Context;
+use super::identity;
 use crate::engine::client::Client;
 use crate::engine::image::ImageFacts;
 use crate::engine::{Engine, EngineRecord, Kind};
 use crate::error::{Error, Result};
-use crate::plan::{Mount, Plan};
+use crate::plan::{Mount, Plan, ServiceData};
 use crate::policy::certificates;
 use crate::policy::environment::Environment;
 use crate::policy::mounts::Access;
@@ -25,6 +26,9 @@ use crate::setup::path;
 use crate::setup::plan::{Ignored, ImageRequest, MountKind, MountRequest, Refused, SetupPlan, Source};
 use crate::setup::ready::{Preparer, remote_env};
 use crate::setup::service::Bind;
+
+/// What can be done about things that are left out.
+pub const TRUST: &str = "`cowbox trust` shows what is asked for, and allows it";
 
 /// The repo as something to prepare.
 pub struct Setting {
@@ -145,7 +149,7 @@ impl Setting {
 }
 
 /// Native has no images; one that somebody configured is not passed over in silence.
-fn check_native(settings: &RunSettings, plan: &SetupPlan) -> Result<()> {
+pub fn check_native(settings: &RunSettings, plan: &SetupPlan) -> Result<()> {
     let without = settings.image.as_deref() == Some("none");
     let configured = match &plan.image {
         ImageRequest::Default => None,
@@ -181,8 +185,8 @@ pub fn shape(plan: &mut Plan, setup: &SetupPlan, engine: &EngineRecord, image: O
     }
     match setup.source {
         _ if plan.user.is_some() => {}
-        Some(Source::Devcontainer) => set_user(plan, setup, engine, image),
-        _ => set_setup_user(plan, engine, image),
+        Some(Source::Devcontainer) => identity::of_devcontainer(plan, setup, engine, image),
+        _ => identity::of_setup(plan, engine, image),
     }
     for mount in &setup.mounts {
         let target = PathBuf::from(&mount.target);
@@ -235,40 +239,6 @@ pub fn binds_of_services(plan: &Plan) -> Vec<Mount> {
         }
     };
     plan.services.iter().flat_map(|service| &service.binds).map(mount).collect()
-}
-
-/// Who hooks and the command are. A daemon maps no ids: there the caller takes the user's place, unless that is root,
-/// a number, or not to be touched.
-fn set_user(plan: &mut Plan, setup: &SetupPlan, engine: &EngineRecord, image: Option<&Found>) {
-    let of_image = image.map(|image| image.facts.user.clone()).filter(|user| !user.is_empty());
-    let said = setup.remote_user.clone().or_else(|| setup.container_user.clone());
-    if engine.kind != Kind::Docker || engine.rootless {
-        plan.user = said;
-        return;
-    }
-    let user = said.or(of_image).unwrap_or_else(|| "root".to_owned());
-    let name = user.split(':').next().unwrap_or_default();
-    let is_root = matches!(name, "root" | "0");
-    if is_root || !setup.update_remote_user_uid || name.parse::<u32>().is_ok() {
-        plan.user = Some(user.clone());
-    } else if !rustix::process::getuid().is_root() {
-        plan.account = Some(name.to_owned());
-    }
-    if is_root && !rustix::process::getuid().is_root() {
-        plan.env.trust_git(&plan.workspace);
-    }
-}
-
-/// The same without a dev container. The command of a daemon is the caller, who could install nothing in an image
-/// of root's: its steps are root, as in the image. Not with a directory of the host's to write to, where root inside
-/// is root outside.
-fn set_setup_user(plan: &mut Plan, engine: &EngineRecord, image: Option<&Found>) {
-    let of_image = image.map(|image| image.facts.user.split(':').next().unwrap_or_default());
-    let is_root = of_image.is_some_and(|user| matches!(user, "" | "root" | "0"));
-    let maps_no_ids = engine.kind == Kind::Docker && !engine.rootless && !rustix::process::getuid().is_root();
-    if is_root && maps_no_ids && plan.mounts.iter().all(|mount| mount.access != Access::Rw) {
-        plan.setup_user = Some("0:0".to_owned());
-    }
 }
 
 /// What of a plan means nothing without a container, for native.
@@ -350,6 +320,10 @@ fn dress(
     if let Some(prepared) = prepared.filter(|_| !is_given("PATH")) {
         add_to_path(&mut plan.env, &prepared.record.path);
     }
+    if let Some(prepared) = prepared.filter(|prepared| !prepared.record.volumes.is_empty()) {
+        let names = prepared.record.volumes.clone();
+        plan.service_data = ServiceData::CopyOf { id: prepared.id(), names };
+    }
     plan.before = cache::per_start(&setup.steps).cloned().collect();
 }
 
@@ -379,7 +353,7 @@ pub fn explain(context: &Context<'_>, plan: &SetupPlan) {
         ui.say(&format!("left out: {} ({})", crate::ui::sanitize::text(&refused.key), refused.reason));
     }
     if !plan.refused.is_empty() {
-        ui.say("`cowbox trust` shows what is asked for, and allows it");
+        ui.say(TRUST);
     }
     if !plan.services.is_empty() {
         let names: Vec<&str> = plan.services.iter().map(|service| service.name.as_str()).collect();

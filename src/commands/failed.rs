@@ -39,6 +39,14 @@ pub fn keep(context: &Context<'_>, engine: &dyn Engine, plan: &Plan, name: &str,
     Ok(name.to_owned())
 }
 
+/// The session that a failed setup left under this name.
+pub fn find(context: &Context<'_>, name: &str) -> Option<Session> {
+    context.store.newest_first().ok()?.find_map(|entry| match entry {
+        Entry::Good(session) if session.record.state == State::Failed && session.record.name == name => Some(*session),
+        _ => None,
+    })
+}
+
 /// Discards failed sessions that nobody is looking at.
 pub fn forget(context: &Context<'_>, which: impl Fn(&Record) -> bool) -> Result<()> {
     for entry in context.store.newest_first()? {

@@ -35,7 +35,7 @@ pub fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report
     }
     drop(lock);
     if let Some(report) = report {
-        report.write(&session, context.ui)?;
+        report.write(&session, failure.as_ref(), context.ui)?;
     }
     match failure {
         Some(error) => Err(error),

@@ -10,6 +10,7 @@ use crate::apply::undo;
 use crate::changes::base::Base;
 use crate::changes::pack;
 use crate::cli::GcArgs;
+use crate::engine::oci::beside::data;
 use crate::error::{Error, Result};
 use crate::layer::{access, remove};
 use crate::policy::limits::show_size;
@@ -315,7 +316,7 @@ fn remove_unfinished(context: &Context<'_>, dir: &Path, sandbox: Option<record::
 fn remove_environment(context: &Context<'_>, cache: &Cache, prepared: &Prepared, force: bool) -> Result<()> {
     let failed = |e: std::io::Error| Error::io("remove", prepared.dir(), e);
     if let Some(image) = &prepared.record.image
-        && let Err(error) = remove_image(context, prepared.record.engine, image)
+        && let Err(error) = remove_from_engine(context, prepared, image)
     {
         // Nobody would know of the image any more.
         if !force {
@@ -332,10 +333,15 @@ fn remove_environment(context: &Context<'_>, cache: &Cache, prepared: &Prepared,
     }
 }
 
-fn remove_image(context: &Context<'_>, kind: crate::engine::Kind, image: &str) -> Result<()> {
+/// Its image, and what services wrote.
+fn remove_from_engine(context: &Context<'_>, prepared: &Prepared, image: &str) -> Result<()> {
     let left = |why: &str| Error::new(format!("the image {image} cannot be removed: {why}"));
-    let engine = crate::engine::detect::open(kind, &context.places, context.ui).map_err(|why| left(&why))?;
+    let engine = crate::engine::detect::open(prepared.record.engine, &context.places, context.ui);
+    let engine = engine.map_err(|why| left(&why))?;
     let Some(client) = engine.client() else { return Ok(()) };
+    if !prepared.record.volumes.is_empty() {
+        data::forget(client, &prepared.id());
+    }
     match client.capture(&["rmi", image]) {
         Err(error) if !matches!(engine.image_facts(image), Ok(None)) => Err(left(error.message())),
         _ => Ok(()),

@@ -88,7 +88,7 @@ impl Launch<'_> {
                     self.context.ui.warn(error.message());
                 }
                 if let Some(report) = self.report.filter(|report| !report.is_stdout()) {
-                    let _ = report.write(&finished.session, self.context.ui);
+                    let _ = report.write(&finished.session, finished.failure.as_ref(), self.context.ui);
                 }
                 finished.code
             }
@@ -117,7 +117,7 @@ impl Launch<'_> {
                     .ui
                     .say(&format!("running in the background · `cowbox shell {name}`, `cowbox stop {name}`"));
                 match self.report {
-                    Some(report) => report.write(&session, self.context.ui)?,
+                    Some(report) => report.write(&session, None, self.context.ui)?,
                     None => self.context.ui.data(format!("{id}\n").as_bytes())?,
                 }
                 Ok(0)

@@ -87,6 +87,7 @@ fn plan(
         own_command: Vec::new(),
         service: None,
         services: Vec::new(),
+        service_data: Default::default(),
         account: None,
         gitdir: git_mount(repo, &workspace)?,
         terminal: process::has_terminal() && !args.detach,

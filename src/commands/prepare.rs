@@ -10,7 +10,7 @@ use super::planning;
 use super::profile;
 use crate::cli::{PrepareArgs, RunArgs};
 use crate::engine::{Engine, Kind, detect};
-use crate::error::{Result, show};
+use crate::error::{Error, Result, show};
 use crate::profile::Profile;
 use crate::session::id;
 use crate::settings::{RepoSettings, RunSettings};
@@ -107,15 +107,21 @@ impl Dry<'_> {
             Some(engine) => self.known(choice, engine)?,
             None => (None, false),
         };
+        // Everything is explained, and that it would fail is said too.
+        let native_fails = native.then(|| environment::check_native(self.settings, &choice.plan).err()).flatten();
+        let problem = native_fails.or_else(|| chosen.as_ref().err().map(|e| Error::new(e.message())));
         if json {
-            let problem = chosen.err().map(|e| e.message().to_owned());
+            let problem = problem.map(|e| e.message().to_owned());
             ui.json(&Document::new(choice, self.settings.image.clone(), key, cached, problem).shown(&secrets))?;
             return Ok(0);
         }
         let text = Text { choice, settings: self.settings, native, cached }.lines();
         ui.data((secrets.text(&text.join("\n")) + "\n").as_bytes())?;
-        if let Err(error) = chosen {
-            ui.warn(error.message());
+        if !choice.plan.refused.is_empty() {
+            ui.say(environment::TRUST);
+        }
+        if let Some(problem) = problem {
+            ui.warn(problem.message());
         }
         Ok(0)
     }

@@ -66,6 +66,7 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
         own_command: Vec::new(),
         service: None,
         services: Vec::new(),
+        service_data: Default::default(),
         account: None,
         terminal: process::has_terminal() && !args.detach,
         ephemeral: false,

@@ -12,7 +12,7 @@ use super::launch::Launch;
 use super::planning::{check_mounts, plan_with};
 use super::profile;
 use super::remember::plan_again;
-use super::report::Report;
+use super::report::{Attempt, Report};
 use crate::cli::{OnExit, RunArgs};
 use crate::engine::{Kind, detect};
 use crate::error::{self, Error, Result, show as show_path};
@@ -30,20 +30,44 @@ use crate::ui::Ui;
 pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     let clock = Clock::start();
     let context = Context::new(ui)?;
-    let settings = RunSettings::resolve(&args, &context.places, ui)?;
-    let on_exit = decide_on_exit(&settings, &args, ui)?;
-    let resumed = resumed_session(&context, &args)?;
-    let agent = profile::choose(&args, &settings, resumed.as_ref())?;
+    // Opened first: what goes wrong from here on is reported too.
+    let report = args.report.as_deref().map(Report::open).transpose()?;
+    let mut attempt = Attempt::default();
+    let ended = go(&args, &context, clock, report.as_ref(), &mut attempt).map_err(Error::before_start);
+    if let (Err(error), Some(report)) = (&ended, &report) {
+        let resumed = args.resume.as_deref().and_then(|wanted| context.session(Some(wanted)).ok());
+        let session = resumed.or_else(|| failed::find(&context, attempt.name.as_deref()?));
+        if let Err(unwritten) = report.fail(&attempt, session.as_ref(), error, ui) {
+            ui.warn(unwritten.message());
+        }
+    }
+    ended
+}
+
+/// The same, telling `attempt` how far it came.
+fn go(
+    args: &RunArgs,
+    context: &Context<'_>,
+    clock: Clock,
+    report: Option<&Report>,
+    attempt: &mut Attempt,
+) -> Result<u8> {
+    let ui = context.ui;
+    let settings = RunSettings::resolve(args, &context.places, ui)?;
+    let on_exit = decide_on_exit(&settings, args, ui)?;
+    let resumed = resumed_session(context, args)?;
+    let agent = profile::choose(args, &settings, resumed.as_ref())?;
     let repo = match &resumed {
         Some(session) => Repo { root: session.record.repo.0.clone(), subdir: PathBuf::new() },
         None => context.repo()?,
     };
+    attempt.repo = Some(repo.root.clone());
     let own =
         [("COWBOX_STATE_DIR", context.places.state.as_path()), ("COWBOX_CACHE_DIR", context.places.cache.as_path())];
     // Missing consent or not: nothing was started.
     context.heal(&repo.root, Word::Insist).map_err(|e| e.with_kind(error::Kind::NotStarted))?;
     repo.check(context.places.home.as_deref(), &own)?;
-    let setting = Setting::new(&context, &repo, &settings)?;
+    let setting = Setting::new(context, &repo, &settings)?;
     let mut choice = setting.choose(&settings, &RepoSettings::read(&repo.root, ui)?)?;
     let chosen = match &resumed {
         Some(session) => detect::Chosen { engine: context.engine(session)?, why: "as before", passed_over: Vec::new() },
@@ -56,27 +80,29 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
         ui.detail(&format!("passed over {reason}"));
     }
     if let Some(name) = &args.name {
-        check_name(&context, name)?;
+        check_name(context, name)?;
     }
     let name = args.name.clone().unwrap_or_else(|| id::generate_name(&repo.dir_name()));
     let engine = chosen.engine.as_ref();
+    attempt.name = Some(name.clone());
+    attempt.engine = Some(engine.record());
     let mut plan = match &resumed {
-        Some(session) => plan_again(session, &args, &settings)?,
+        Some(session) => plan_again(session, args, &settings)?,
         None => {
             initialize::on_host(&choice, &repo.root)?;
             let kind = engine.record().kind;
             if let Some(agent) = &agent {
                 profile::add_runtimes(agent, &mut choice.plan);
             }
-            let found = setting.image(&context, engine, &settings, &mut choice, false)?;
+            let found = setting.image(context, engine, &settings, &mut choice, false)?;
             if let Some(agent) = &agent {
                 profile::add_install(agent, &settings, kind == Kind::Native, &mut choice.plan);
             }
-            let mut plan = plan_with(&args, &settings, &repo, &context, engine, &choice, found.as_ref())?;
-            environment::explain(&context, &choice.plan);
+            let mut plan = plan_with(args, &settings, &repo, context, engine, &choice, found.as_ref())?;
+            environment::explain(context, &choice.plan);
             let env = environment::setup_env(&settings)?;
             let before = plan.clone();
-            let keep = |half: &Half| failed::keep(&context, engine, &before, &name, half);
+            let keep = |half: &Half| failed::keep(context, engine, &before, &name, half);
             let preparer = Preparer {
                 engine,
                 cache: &context.places.cache,
@@ -92,14 +118,14 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
             };
             environment::ready(&preparer, &mut plan)?;
             if let Some(agent) = &agent {
-                profile::show_home(&context, agent, kind, &mut plan)?;
+                profile::show_home(context, agent, kind, &mut plan)?;
                 check_mounts(&plan)?;
             }
             plan
         }
     };
     if let Some(agent) = &agent {
-        profile::give(&context, agent, &args, &mut plan);
+        profile::give(context, agent, args, &mut plan);
     }
     plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone()];
     if let Some(gitdir) = gitdir::not_shown(&repo.root) {
@@ -112,28 +138,20 @@ pub fn run(args: RunArgs, ui: &Ui) -> Result<u8> {
     plan.ephemeral = on_exit == OnExit::Discard;
     if resumed.is_some() {
         initialize::on_host(&choice, &repo.root)?;
-        let image = setting.image_again(&context, engine, &settings, &mut choice, &plan)?;
+        let image = setting.image_again(context, engine, &settings, &mut choice, &plan)?;
         engine.prepare(&mut plan, ui)?;
-        environment::again(&context, &choice, image.as_ref(), &mut plan);
+        environment::again(context, &choice, image.as_ref(), &mut plan);
         check_mounts(&plan)?;
-        environment::explain(&context, &choice.plan);
+        environment::explain(context, &choice.plan);
     }
 
-    let report = args.report.as_deref().map(Report::open).transpose()?;
-    let launch = Launch {
-        context: &context,
-        engine: chosen.engine.as_ref(),
-        why: chosen.why,
-        name,
-        timeout: args.timeout,
-        clock,
-        report: report.as_ref(),
-    };
+    let launch =
+        Launch { context, engine: chosen.engine.as_ref(), why: chosen.why, name, timeout: args.timeout, clock, report };
     if args.detach {
         return launch.detached(plan, resumed);
     }
     let finished = launch.attached(plan, resumed).inspect_err(|_| detect::forget(&context.places.cache))?;
-    finish(&context, finished, on_exit, report.as_ref())
+    finish(context, finished, on_exit, report)
 }
 
 /// What happens with the changes. Refused early: after the command it would be too late.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::context::Context;
 use crate::cli::ShowArgs;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::paths;
 use crate::policy::limits::{Limits, show_size};
 use crate::session::record::{now, rfc3339};
@@ -40,6 +40,21 @@ pub struct Summary {
     changes: Option<Counts>,
     size: Option<u64>,
     history: Vec<Event>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Problem>,
+}
+
+/// Why a command was not started.
+#[derive(Debug, Serialize)]
+pub struct Problem {
+    message: String,
+    hints: Vec<String>,
+}
+
+impl From<&Error> for Problem {
+    fn from(error: &Error) -> Self {
+        Self { message: error.message().to_owned(), hints: error.hints().to_vec() }
+    }
 }
 
 /// What is known of the changes without counting.
@@ -90,7 +105,14 @@ impl Summary {
             changes: tally.map(counts),
             size: tally.map(|tally| tally.bytes),
             history: record.history.iter().map(|h| Event { time: rfc3339(h.time), event: h.event.clone() }).collect(),
+            error: None,
         }
+    }
+
+    /// Adds why its command was not started.
+    pub fn fail(&mut self, error: &Error) {
+        self.exit = Some(i32::from(error.exit_code()));
+        self.error = Some(error.into());
     }
 }
 
@@ -137,6 +159,7 @@ fn text(session: &Session) -> String {
     optional("pids", summary.limits.pids.map(|n| n.to_string()));
     optional("container", summary.container);
     optional("last", record.history.last().map(|h| format!("{}, {} ago", sanitize::text(&h.event), age(h.time))));
+    optional("setup log", session.failed_setup().map(|dir| sanitize::path(&dir.join("logs"))));
     optional("directory", Some(sanitize::path(session.dir())));
     rows.iter().map(|(name, value)| format!("{name:10} {value}\n")).collect()
 }
@@ -152,7 +175,9 @@ fn next(state: State, name: &str) -> String {
     match state {
         State::Running => format!("next: `cowbox shell {name}`, `cowbox diff {name}`, `cowbox stop {name}`"),
         State::Stopped => format!("next: `cowbox diff {name}`, `cowbox apply {name}`, `cowbox discard {name}`"),
-        State::Failed => format!("next: `cowbox discard {name}`"),
+        State::Failed => {
+            format!("next: `cowbox shell {name}` looks at what the setup left, `cowbox discard {name}`")
+        }
         State::Created | State::Preparing | State::Ready => format!("it is being made; `cowbox show {name}` again"),
         State::Discarded => "its changes are gone; `cowbox gc` removes what is left".to_owned(),
     }

@@ -13,6 +13,10 @@ use crate::setup::choose::Choice;
 use crate::setup::plan::Refused;
 use crate::ui::{Ui, ask, sanitize};
 
+/// How far a yes to a command on the host reaches.
+const REACH: &str = "         your yes is for this text and for files of the repository that stand in it, as they are now;\n         \
+                     files that it runs in turn are not part of it and may change later: read those, too\n";
+
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
@@ -27,7 +31,11 @@ pub fn trust(args: TrustArgs, ui: &Ui) -> Result<u8> {
     let mut trust = Trust::load(&context.places.state, &repo.root)?;
     if args.revoke {
         let count = trust.revoke()?;
-        ui.say(&format!("{count} agreements of this repository are taken back"));
+        ui.say(&match count {
+            0 => "nothing was allowed to this repository".to_owned(),
+            1 => "1 agreement of this repository is taken back".to_owned(),
+            _ => format!("{count} agreements of this repository are taken back"),
+        });
         return Ok(0);
     }
     let settings = RunSettings::resolve(&RunArgs::to_prepare(&args.as_prepare()), &context.places, ui)?;
@@ -45,19 +53,23 @@ pub fn trust(args: TrustArgs, ui: &Ui) -> Result<u8> {
         return Ok(0);
     }
     for agreed in trust.all() {
-        ui.data(format!("allowed  {}\n", sanitize::text(&agreed.consent)).as_bytes())?;
+        let text = format!("allowed  {}\n{}", sanitize::text(&agreed.consent), reach(&agreed.consent));
+        ui.data(text.as_bytes())?;
     }
     for refused in asked {
-        let text = format!("asked    {}\n         {}\n", sanitize::text(&refused.consent), refused.reason);
-        ui.data(text.as_bytes())?;
+        let (asked, reach) = (sanitize::text(&refused.consent), reach(&refused.consent));
+        ui.data(format!("asked    {asked}\n         {}\n{reach}", refused.reason).as_bytes())?;
     }
     if asked.is_empty() {
         ui.say("this repository asks for nothing that needs your consent");
         return Ok(0);
     }
     if !args.yes && !ui.can_ask() {
-        return Err(Error::of(Kind::Consent, format!("{} things need your consent; nothing was allowed", asked.len()))
-            .hint("`cowbox trust -y` allows exactly what is listed, until it changes"));
+        let error = match asked.len() {
+            1 => Error::of(Kind::Consent, "1 thing needs your consent; nothing was allowed"),
+            count => Error::of(Kind::Consent, format!("{count} things need your consent; nothing was allowed")),
+        };
+        return Err(error.hint("`cowbox trust -y` allows exactly what is listed, until it changes"));
     }
     let mut allowed = 0;
     for refused in asked {
@@ -68,6 +80,11 @@ pub fn trust(args: TrustArgs, ui: &Ui) -> Result<u8> {
     }
     ui.say(&format!("{allowed} of {} allowed; `cowbox trust --revoke` takes it back", asked.len()));
     Ok(0)
+}
+
+/// Only what runs on the host can run more there.
+fn reach(consent: &str) -> &'static str {
+    if consent.starts_with("initializeCommand:") { REACH } else { "" }
 }
 
 fn look(context: &Context<'_>, setting: &Setting, settings: &RunSettings, choice: &mut Choice) -> Result<()> {

@@ -58,6 +58,11 @@ impl Client {
         self.finish::<&str>(command, PATIENCE * 3, &[])
     }
 
+    /// The same for what may take its time.
+    pub fn complete_slowly(&self, command: Command) -> Result<String> {
+        self.finish::<&str>(command, PATIENCE * 60, &[])
+    }
+
     /// The end of what a container has said, as one clean line.
     pub fn last_words(&self, container: &str) -> Option<String> {
         let mut command = self.command();

@@ -72,7 +72,7 @@ impl Docker {
         Ok(format!(
             "type=volume,dst={},volume-label={},volume-nocopy,volume-driver=local,volume-opt=type=overlay,volume-opt=device=overlay,\"volume-opt=o=lowerdir={},upperdir={},workdir={},userxattr,redirect_dir=nofollow,metacopy=off,index=off\"",
             overlay.target.display(),
-            oci::volume_label(container),
+            oci::owner_label(container),
             lowers.join(":"),
             links.in_session(&overlay.upper, session_dir),
             links.in_session(&overlay.work, session_dir)

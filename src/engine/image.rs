@@ -249,6 +249,12 @@ pub fn is_file_of_host(name: &str) -> bool {
     name.split_once(':').is_some_and(|(first, _)| OF_HOST.contains(&first))
 }
 
+/// Whether it can only be the name of an image: no option of an engine, and no path of the host in the spelling of one.
+pub fn is_name(image: &str) -> bool {
+    let odd = |c: char| !(c.is_ascii_alphanumeric() || "._-:/@+".contains(c));
+    !(image.is_empty() || image.starts_with(['-', '/', '.']) || image.contains(odd) || image.contains(":/"))
+}
+
 /// Pulls an image, with the engine's own progress on stderr.
 pub fn pull(client: &Client, name: &str, ui: &Ui) -> Result<()> {
     let missing = |why: &str| {
@@ -341,4 +347,21 @@ fn archive() -> Vec<u8> {
     let mut tar = header.to_vec();
     tar.resize(512 * 4, 0);
     tar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_images_are_names() {
+        for good in ["ubuntu", "registry.example/library/x:1.2-y", "localhost:5000/a_b/c@sha256:00ff"] {
+            assert!(is_name(good), "{good}");
+        }
+        let of_caches = ["type=local,src=/home", "type=gha", "\"type=local\",src=/"];
+        let others = ["", "-v", "--privileged", "a b", "oci:/etc", "dir:/", "docker://x", "/etc", "./x", "a\nb", "é"];
+        for bad in others.into_iter().chain(of_caches) {
+            assert!(!is_name(bad), "{bad}");
+        }
+    }
 }

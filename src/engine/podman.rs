@@ -287,7 +287,7 @@ impl Volumes {
                 "volume",
                 "create",
                 "--label",
-                &oci::volume_label(container),
+                &oci::owner_label(container),
                 "--opt",
                 "type=overlay",
                 "--opt",

@@ -111,6 +111,7 @@ fn plan(image: Option<String>, repo: &Path, session_dir: &Path, cache: &Path) ->
         own_command: Vec::new(),
         service: None,
         services: Vec::new(),
+        service_data: Default::default(),
         account: None,
         gitdir: None,
         terminal: false,

@@ -48,6 +48,9 @@ pub struct Record {
     pub path: Vec<String>,
     /// The layer over the home (native).
     pub home: Option<BytePath>,
+    /// The engine's volumes with what services wrote.
+    #[serde(default)]
+    pub volumes: Vec<String>,
     /// Files of the repo that preparing changed, with what they were: they hide later ones.
     pub covers: Vec<Covered>,
     /// Milliseconds since 1970.
@@ -253,6 +256,7 @@ pub fn record(key: Key, repo: &Path, engine: Kind, image: Option<String>) -> Rec
         env: BTreeMap::new(),
         path: Vec::new(),
         home: None,
+        volumes: Vec::new(),
         covers: Vec::new(),
         made: crate::session::record::now(),
         took: 0,

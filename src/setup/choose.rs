@@ -13,8 +13,7 @@ use crate::error::{Error, Result, show};
 use crate::settings::SetupSetting;
 
 /// What whoever has the setup fill a database must know.
-const ANEW: &str = "services begin anew with every run: what the setup writes to one is not kept, what belongs there \
-                    is for `postStartCommand`";
+const ANEW: &str = "services begin anew with every run, with a copy of what the setup left in their volumes";
 
 /// What was chosen.
 #[derive(Debug)]

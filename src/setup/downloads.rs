@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
+use super::key::hex;
 use crate::error::{Error, Result};
 
 /// After as long without use they go.
@@ -33,9 +34,8 @@ pub struct Kept {
 
 /// Those of a repo, to be used.
 pub fn use_of(cache: &Path, repo: &Path) -> Result<InUse> {
-    let hash = Sha256::digest(repo.as_os_str().as_encoded_bytes());
-    let name: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    let dir = all_in(cache).join(name);
+    let hash = hex(&Sha256::digest(repo.as_os_str().as_encoded_bytes()));
+    let dir = all_in(cache).join(&hash[..16]);
     fs::create_dir_all(&dir).map_err(|e| Error::io("create", &dir, e))?;
     let lock = lock_of(&dir);
     let held = File::options().create(true).write(true).truncate(false).open(&lock).and_then(|file| {

@@ -106,6 +106,12 @@ impl RepoFiles {
         stat.ok().map(|s| FileType::from_raw_mode(s.st_mode))
     }
 
+    /// Size and times of a file; `None` if there is none.
+    pub fn looks(&self, path: impl AsRef<Path>) -> Option<(i64, i64, u64)> {
+        let stat = fstat(self.open_beneath(path.as_ref(), OFlags::PATH).ok()?).ok()?;
+        Some((stat.st_size, stat.st_mtime, stat.st_mtime_nsec))
+    }
+
     /// Names in a directory, sorted, at most `limit`; empty if there is none.
     pub fn list(&self, path: impl AsRef<Path>, limit: usize) -> Vec<OsString> {
         let Ok(fd) = self.open_dir(path) else { return Vec::new() };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::build::{self, Author, Builder};
+use super::build::{self, Author, Builder, tag};
 use super::built::Built;
 use super::choose::Choice;
 use super::devcontainer::{self, Host, Origin, Part};
@@ -13,10 +13,11 @@ use super::features::fetch::HostFetch;
 use super::features::{self, ContextSource, Users};
 use super::files::RepoFiles;
 use super::images;
+use super::key::hex;
 use super::plan::{BuildRequest, ImageRequest};
 use crate::engine::image::{ImageFacts, pull};
 use crate::engine::{Engine, client::Client};
-use crate::error::{Error, Result, show};
+use crate::error::{Error, Result};
 use crate::policy::{Network, certificates};
 use crate::settings::RunSettings;
 use crate::sys::signal::Signals;
@@ -65,7 +66,7 @@ impl Finder<'_> {
     pub fn look(&self, choice: &mut Choice, host: &Host<'_>) -> Result<()> {
         let name = match (&self.settings.image, &choice.plan.image) {
             (Some(name), _) | (None, ImageRequest::Named(name)) => Some(name.clone()),
-            (None, ImageRequest::Build(request)) => Some(self.tag_of(self.files, request)?),
+            (None, ImageRequest::Build(request)) => Some(tag::of(self.files, request)?),
             (None, ImageRequest::Default) => None,
         };
         let facts = name.map(|name| self.engine.image_facts(&name)).transpose()?.flatten();
@@ -169,12 +170,7 @@ impl Finder<'_> {
 
     /// A Dockerfile of the repo.
     fn built(&self, request: &BuildRequest) -> Result<Found> {
-        let tag = self.tag_of(self.files, request)?;
-        if self.rebuild || self.engine.image_facts(&tag)?.is_none() {
-            let log = self.log("images")?;
-            self.builder(&log).request(self.files, request, Author::Repo, &tag, &mut Lines::new(self.ui)?)?;
-        }
-        self.made(&tag)
+        self.built_from(self.files, request, Author::Repo)
     }
 
     /// A file that the user named; its directory is the context.
@@ -184,34 +180,16 @@ impl Finder<'_> {
         let files = RepoFiles::open(dir).map_err(|e| Error::io("read", dir, e))?;
         let name = real.file_name().map(PathBuf::from).unwrap_or_default();
         let request = BuildRequest { dockerfile: name, ..BuildRequest::default() };
-        let tag = self.tag_of(&files, &request)?;
-        if self.rebuild || self.engine.image_facts(&tag)?.is_none() {
-            let log = self.log("images")?;
-            self.builder(&log).request(&files, &request, Author::User, &tag, &mut Lines::new(self.ui)?)?;
-        }
-        self.made(&tag)
+        self.built_from(&files, &request, Author::User)
     }
 
-    /// A name by what decides the build, as far as that can be told without reading the whole context.
-    fn tag_of(&self, files: &RepoFiles, request: &BuildRequest) -> Result<String> {
-        let mut hash = Sha256::new();
-        let mut add = |part: &[u8]| {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part);
-        };
-        let read = |path: &Path| files.read(path).map_err(|e| Error::io("read", path, e));
-        let text = read(&request.dockerfile)?
-            .ok_or_else(|| Error::new(format!("there is no {}", show(&request.dockerfile))))?;
-        add(files.root().as_os_str().as_encoded_bytes());
-        add(&text);
-        add(&serde_json::to_vec(request).unwrap_or_default());
-        add(&read(&request.context.join(".dockerignore"))?.unwrap_or_default());
-        for source in copied(&String::from_utf8_lossy(&text)) {
-            let path = request.context.join(source.trim_start_matches('/'));
-            add(&read(&path)?.unwrap_or_default());
+    fn built_from(&self, files: &RepoFiles, request: &BuildRequest, author: Author) -> Result<Found> {
+        let tag = tag::of(files, request)?;
+        if self.rebuild || self.engine.image_facts(&tag)?.is_none() {
+            let log = self.log("images")?;
+            self.builder(&log).request(files, request, author, &tag, &mut Lines::new(self.ui)?)?;
         }
-        let hash: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Ok(format!("localhost/cowbox/build:{hash}"))
+        self.made(&tag)
     }
 
     fn features(&self, choice: &Choice) -> Result<features::Resolved> {
@@ -256,11 +234,10 @@ impl Finder<'_> {
                 hash.update(part);
             }
         }
-        let hash: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        let tag = format!("localhost/cowbox/features:{hash}");
+        let tag = format!("localhost/cowbox/features:{}", &hex(&hash.finalize())[..16]);
         if self.rebuild || self.engine.image_facts(&tag)?.is_none() {
             let log = self.log("images")?;
-            self.builder(&log).context(self.files, &context, &tag, &mut Lines::new(self.ui)?)?;
+            self.builder(&log).features(self.files, &context, &tag, &mut Lines::new(self.ui)?)?;
         }
         self.made(&tag)
     }
@@ -282,20 +259,6 @@ impl Finder<'_> {
         let _ = fs::remove_file(&path);
         Ok(path)
     }
-}
-
-/// Sources of COPY and ADD that stand there as plain names: those that are files are part of the tag.
-fn copied(dockerfile: &str) -> Vec<String> {
-    let mut sources = Vec::new();
-    for line in dockerfile.lines() {
-        let mut words = line.split_ascii_whitespace();
-        let instruction = words.next().unwrap_or_default().to_ascii_uppercase();
-        if instruction == "COPY" || instruction == "ADD" {
-            let rest: Vec<&str> = words.filter(|word| !word.starts_with("--")).collect();
-            sources.extend(rest.iter().rev().skip(1).map(|word| word.trim_matches(['[', ']', '"', ',']).to_owned()));
-        }
-    }
-    sources
 }
 
 /// Shows a build: its images, and every line of the engine's with `-v`.
@@ -347,16 +310,5 @@ impl build::Progress for Lines<'_> {
 impl Drop for Lines<'_> {
     fn drop(&mut self) {
         self.ui.clear_live();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_dockerfile_copies_is_told_by_its_words() {
-        let text = "FROM x\nCOPY --chown=1:1 a.txt b/c.sh /dst/\nadd [\"d e\", \"/f\"]\nRUN COPY no\n";
-        assert_eq!(copied(text), ["b/c.sh", "a.txt", "e", "d"]);
     }
 }

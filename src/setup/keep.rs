@@ -9,6 +9,7 @@ use super::layer;
 use super::ready::Preparer;
 use super::room::{self, Room};
 use crate::engine::client::Client;
+use crate::engine::oci::beside::data;
 use crate::engine::{Engine, Kind as EngineKind, native};
 use crate::error::{Error, Kind, Result};
 use crate::layer::{access, remove};
@@ -100,6 +101,9 @@ impl Preparer<'_> {
             let _ = native::remove_home_layer(&making.dir);
         }
         self.clear_parts(&making.dir, &["work", "links", "hooks"]);
+        if let Some(client) = self.engine.client().filter(|_| !self.plan.services.is_empty()) {
+            data::forget(client, &making.id);
+        }
         if error.kind() == Kind::Interrupted {
             return error;
         }
@@ -164,6 +168,7 @@ pub fn clear_unfinished(engine: &dyn Engine, dir: &Path) -> Result<()> {
         for image in [prepared_image(id), failed_image(id)] {
             remove_beside(engine.client(), Some(&image), None);
         }
+        engine.client().iter().for_each(|client| data::forget(client, id));
     }
     native::remove_home_layer(dir).map_err(|e| Error::io("remove the home layer of", dir, e))?;
     remove_tree(engine, dir, dir)

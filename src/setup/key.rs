@@ -72,7 +72,8 @@ impl Key {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as text, two digits each.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::cache::Covered;
 use super::files::RepoFiles;
+use super::key::hex;
 use crate::changes::ChangeKind;
 use crate::changes::Class;
 use crate::changes::base::Base;
@@ -70,5 +71,5 @@ pub fn outdated<'a>(covers: &'a [Covered], files: &RepoFiles) -> Option<&'a Cove
 
 fn hash(files: &RepoFiles, path: &Path) -> Result<String> {
     let content = files.read(path).map_err(|e| Error::io("read", path, e))?;
-    Ok(content.map_or_else(|| "missing".to_owned(), |c| Sha256::digest(c).iter().map(|b| format!("{b:02x}")).collect()))
+    Ok(content.map_or_else(|| "missing".to_owned(), |content| hex(&Sha256::digest(content))))
 }

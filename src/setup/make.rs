@@ -9,7 +9,7 @@ use super::plan::{Hook, Step, StepCommand};
 use super::progress::{Progress, short};
 use super::quote;
 use super::redact::Redactor;
-use super::room::{Ended, Job, Room};
+use super::room::{Ended, Job, Room, Silent};
 use crate::error::{Error, Kind, Result, show};
 use crate::policy::environment::Environment;
 use crate::ui::{Ui, sanitize};
@@ -178,22 +178,19 @@ impl Maker<'_> {
     fn failure(&self, step: &Step, way: usize, ended: &Ended, number: usize) -> Error {
         let what = self.name(step, way);
         let why = match ended.code {
-            126 => "cannot be executed in the sandbox".to_owned(),
-            127 => "was not found in the sandbox, or something that it calls".to_owned(),
-            code => format!("failed with exit code {code}"),
+            126 => ": a program cannot be executed in the sandbox",
+            127 => ": a program was not found in the sandbox",
+            _ => "",
         };
-        let took = short(ended.took);
-        let origin = sanitize::text(&step.origin);
-        Error::of(Kind::NotStarted, format!("setup step `{what}` of {origin} {why} after {took}"))
-            .hint(format!("its whole output is in {}", show(&self.kept_logs.join(log_name(step, number)))))
-            .hint("`--setup none` runs without it, `--setup COMMAND` with another")
+        let (code, took, origin) = (ended.code, short(ended.took), sanitize::text(&step.origin));
+        Error::of(
+            Kind::NotStarted,
+            format!("setup step `{what}` of {origin} failed with exit code {code} after {took}{why}"),
+        )
+        .hint(format!("its whole output is in {}", show(&self.kept_logs.join(log_name(step, number)))))
+        .hint("`--setup none` runs without it, `--setup COMMAND` with another")
     }
 }
-
-/// A step asked for nothing to be shown.
-struct Silent;
-
-impl super::room::Watcher for Silent {}
 
 fn way_of(step: &Step, way: usize) -> &StepCommand {
     way.checked_sub(1).and_then(|fallback| step.fallbacks.get(fallback)).unwrap_or(&step.command)

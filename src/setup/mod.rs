@@ -14,6 +14,7 @@ pub mod devcontainer;
 pub mod downloads;
 pub mod features;
 pub mod files;
+pub mod find;
 pub mod furnish;
 pub mod image;
 pub mod images;

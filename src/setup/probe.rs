@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::plan::EnvProbe;
 use super::redact::Redactor;
-use super::room::{Job, Room, Watcher};
+use super::room::{Job, Room, Silent};
 use crate::error::Result;
 use crate::policy::environment::Environment;
 
@@ -16,10 +16,6 @@ const LIMIT: Duration = Duration::from_secs(10);
 const MARK: &str = "cowbox-7c0b0d-environment";
 /// What belongs to one process alone.
 const NOT_TAKEN: [&str; 6] = ["PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "TERM"];
-
-struct Silent;
-
-impl Watcher for Silent {}
 
 /// What the shell says; `None` if it did not answer.
 pub fn ask(

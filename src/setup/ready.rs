@@ -1,7 +1,6 @@
 //! From a plan to an environment that is ready: found in the cache, or made.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
@@ -17,12 +16,12 @@ use super::packages::Packages;
 use super::plan::{EnvProbe, SetupPlan, Source, Step};
 use super::redact::Redactor;
 use super::room::Room;
-use super::{furnish, layer, path, probe};
+use super::{furnish, path, probe};
 use crate::engine::image::ImageFacts;
+use crate::engine::oci::beside::data;
 use crate::engine::{Engine, Kind as EngineKind};
-use crate::error::{Error, Kind, Result, show};
-use crate::plan::Plan;
-use crate::policy::Network;
+use crate::error::{Kind, Result, show};
+use crate::plan::{Plan, ServiceData};
 use crate::policy::environment::Environment;
 use crate::ui::{Ui, sanitize};
 
@@ -56,11 +55,12 @@ pub struct Preparer<'a> {
 }
 
 impl Preparer<'_> {
-    fn setup(&self) -> &SetupPlan {
+    pub(super) fn setup(&self) -> &SetupPlan {
         &self.choice.plan
     }
 
-    fn once(&self) -> Vec<&Step> {
+    /// What is done once, not at every start.
+    pub(super) fn once(&self) -> Vec<&Step> {
         self.setup().steps.iter().filter(|step| !step.hook.is_per_start()).collect()
     }
 
@@ -68,64 +68,6 @@ impl Preparer<'_> {
     pub fn is_needed(&self) -> bool {
         let of_image = self.setup().user_env_probe != EnvProbe::None || self.plan.account.is_some();
         !self.once().is_empty() || (of_image && self.image.is_some())
-    }
-
-    /// What the result depends on.
-    pub fn key(&self) -> Result<Key> {
-        self.key_with(self.plan.network)
-    }
-
-    fn key_with(&self, network: Network) -> Result<Key> {
-        let setup = self.setup();
-        let mut key = Key::new();
-        let json = |value: serde_json::Value| value.to_string().into_bytes();
-        let record = self.engine.record();
-        key.add("the engine", format!("{} {}", record.kind, record.rootless).as_bytes());
-        match self.image {
-            Some(image) => key.add("the image", image.facts.id.as_bytes()),
-            None => key.add("the system", &fs::read("/etc/os-release").unwrap_or_default()),
-        }
-        let users = [self.plan.user.as_deref(), self.plan.setup_user.as_deref()];
-        key.add("the user", users.into_iter().flatten().collect::<Vec<_>>().join(" ").as_bytes());
-        key.add("the account", self.plan.account.as_deref().unwrap_or_default().as_bytes());
-        key.add("the container's options", format!("{:?} {:?}", setup.container, setup.mounts).as_bytes());
-        // What one repo's files made of the same plan is not for another: its scripts may be anybody's.
-        key.add("the repository", self.files.root().as_os_str().as_encoded_bytes());
-        key.add("the place of the repository", self.plan.workspace.as_os_str().as_encoded_bytes());
-        key.add("the network", format!("{network:?}").as_bytes());
-        key.add("the steps", &json(serde_json::to_value(self.once()).unwrap_or_default()));
-        let names = [self.env.names(), setup.secret_env.names()];
-        let variables = serde_json::json!([setup.env, setup.remote_env, setup.user_env_probe, names]);
-        key.add("the variables", &json(variables));
-        if !setup.services.is_empty() {
-            key.add("the services", &json(serde_json::to_value(&setup.services).unwrap_or_default()));
-        }
-        for input in &setup.inputs {
-            key.add_file(self.files, input).map_err(|e| Error::io("read", input, e))?;
-        }
-        Ok(key)
-    }
-
-    /// The one that is there, if it is still good; else why it is not.
-    pub fn find(&self, key: &Key) -> Result<Prepared, Option<String>> {
-        let cache = Cache::new(self.cache);
-        // Who runs without a network may use what was prepared with one.
-        let online = || self.key_with(Network::Full).ok().filter(|_| self.plan.network == Network::None);
-        let Some(found) = cache.newest(&key.id()).or_else(|| cache.newest(&online()?.id())) else {
-            let before = cache.latest_of(self.files.root(), self.engine.record().kind);
-            return Err(before.map(|before| key.changed_since(&before.record.key).join(", ")));
-        };
-        if let Some(covered) = layer::outdated(&found.record.covers, self.files) {
-            return Err(Some(format!("{} changed, which the setup changes too", show(&covered.path.0))));
-        }
-        let image = found.record.image.as_deref().map(|name| self.engine.image_facts(name));
-        if matches!(image, Some(Ok(None) | Err(_))) {
-            return Err(Some("its image is gone".to_owned()));
-        }
-        if found.record.home.as_ref().is_some_and(|home| !home.0.is_dir()) {
-            return Err(Some("its layer over the home is gone".to_owned()));
-        }
-        Ok(found)
     }
 
     /// Has it ready; `None` if there is nothing to prepare.
@@ -168,7 +110,7 @@ impl Preparer<'_> {
         let native = self.engine.record().kind == EngineKind::Native;
         let logs = making.dir.join("logs");
         let packages = Packages::new(self.cache, self.files.root(), &self.choice.caches, native)?;
-        let plan = self.sandbox(&making.dir, &packages);
+        let plan = self.sandbox(making, &packages);
         crate::layer::create::of_plan(&plan)?;
         let mut env = self.step_env(&plan);
         packages.add_to(&mut env);
@@ -176,6 +118,7 @@ impl Preparer<'_> {
             .map_err(|e| e.with_kind(Kind::NotStarted))?;
         let tag = (!native).then(|| keep::prepared_image(&making.id));
         let kept_logs = making.after_failure().join("logs");
+        let mut volumes = Vec::new();
         let furnished = self.furnish(&self.maker(&plan, &env, [&logs, &kept_logs]), &mut room);
         let made = match furnished {
             Ok(home) => {
@@ -183,6 +126,7 @@ impl Preparer<'_> {
                 let maker = self.maker(&plan, &env, [&logs, &kept_logs]);
                 let made = self.carry_out(&maker, &mut room, &packages).and_then(|made| {
                     self.commit(&room, tag.as_deref())?;
+                    volumes = self.settle(&room, &making.id)?;
                     Ok(made)
                 });
                 let kept = made.as_ref().err().is_some_and(|error| self.keep_half(making, &room, error));
@@ -198,6 +142,7 @@ impl Preparer<'_> {
         let mut record = cache::record(key, self.files.root(), self.engine.record().kind, tag);
         let (variables, path) = made?;
         record.env = variables;
+        record.volumes = volumes;
         self.keep(&making.dir, &mut record)?;
         record.path = path::of_venv(&making.dir.join("layer"), &self.once(), &plan.workspace).into_iter().collect();
         record.path.extend(path);
@@ -237,9 +182,10 @@ impl Preparer<'_> {
     }
 
     /// The sandbox that the steps run in.
-    fn sandbox(&self, dir: &Path, packages: &Packages) -> Plan {
+    fn sandbox(&self, making: &Making, packages: &Packages) -> Plan {
         let mut plan = self.plan.clone();
-        plan.session_dir = dir.to_path_buf();
+        plan.session_dir = making.dir.clone();
+        plan.service_data = ServiceData::Making(making.id.clone());
         // Complete before it counts, and synced then.
         plan.ephemeral = true;
         plan.image = self.image.map(|image| image.name.clone());
@@ -343,6 +289,14 @@ impl Preparer<'_> {
                 client.commit(container, tag).map_err(|e| e.context("cannot keep what was prepared as an image"))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// The volumes with what services have by now.
+    fn settle(&self, room: &Room<'_>, id: &str) -> Result<Vec<String>> {
+        match (self.engine.client(), room.container()) {
+            (Some(client), Some(container)) if !self.plan.services.is_empty() => data::settle(client, container, id),
+            _ => Ok(Vec::new()),
         }
     }
 

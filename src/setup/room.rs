@@ -84,6 +84,11 @@ pub trait Watcher {
     fn ended(&mut self, _job: usize, _ended: &Ended) {}
 }
 
+/// Shows nothing.
+pub struct Silent;
+
+impl Watcher for Silent {}
+
 struct Running {
     child: Pid,
     output: Option<OwnedFd>,

@@ -55,6 +55,13 @@ impl Sandbox {
                 problems.push(format!("the image {image} is left"));
                 engine_call(engine, &["rmi", "--force", image]);
             }
+            for volume in record["volumes"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+                let engine = self.engine_if_any().unwrap();
+                if engine_call(engine, &["volume", "inspect", volume]).is_some() {
+                    problems.push(format!("the volume {volume} is left"));
+                    engine_call(engine, &["volume", "rm", "--force", volume]);
+                }
+            }
             if let Some(home) = record["home"].as_str().filter(|home| PathBuf::from(home).exists()) {
                 problems.push(format!("{home} is left"));
             }

@@ -17,15 +17,22 @@ on_every_engine!(
 );
 on!(native: none_cannot_reach_a_server_on_the_hosts_loopback);
 
-/// A server on every address of this machine; counts who came.
-struct Server {
-    port: u16,
+/// A server that counts who came.
+pub struct Server {
+    /// Where it listens.
+    pub port: u16,
     visits: Arc<AtomicUsize>,
 }
 
 impl Server {
+    /// On every address of this machine.
     fn start() -> Self {
-        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+        Self::on("0.0.0.0")
+    }
+
+    /// On one address.
+    pub fn on(address: &str) -> Self {
+        let listener = TcpListener::bind((address, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let visits = Arc::new(AtomicUsize::new(0));
         let count = visits.clone();
@@ -39,20 +46,21 @@ impl Server {
         Self { port, visits }
     }
 
-    fn visits(&self) -> usize {
+    /// How many came.
+    pub fn visits(&self) -> usize {
         self.visits.load(Ordering::SeqCst)
     }
 }
 
 /// The address that the way out starts from. No packet is sent.
-fn own_address() -> SocketAddr {
+pub fn own_address() -> SocketAddr {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     socket.connect("192.0.2.1:9").expect("this test needs a machine with a route to somewhere");
     socket.local_addr().unwrap()
 }
 
 /// Connects with what the system has: bash on the host, busybox in the images.
-fn connect(host: &str, port: u16) -> String {
+pub fn connect(host: &str, port: u16) -> String {
     format!(
         "if command -v bash >/dev/null; then timeout 5 bash -c 'exec 3<>/dev/tcp/{host}/{port} && cat <&3'
         else timeout 5 nc {host} {port} </dev/null; fi"

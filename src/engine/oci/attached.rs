@@ -157,14 +157,14 @@ pub(super) fn remove_container(client: &Client, container: &str) {
     }
 }
 
-/// The label that ties a volume to its container.
-pub fn volume_label(container: &str) -> String {
+/// The label that ties volumes, networks and further containers to a container.
+pub fn owner_label(container: &str) -> String {
     format!("cowbox={container}")
 }
 
 /// Removes the volumes of a container: docker forgets an anonymous one when its own `--rm` and a plain `rm` meet.
 pub fn remove_volumes(client: &Client, container: &str) {
-    let filter = format!("label={}", volume_label(container));
+    let filter = format!("label={}", owner_label(container));
     if let Ok(found) = client.capture(&["volume", "ls", "--quiet", "--filter", &filter]) {
         for name in found.lines() {
             client.attempt(&["volume", "rm", "--force", name]);

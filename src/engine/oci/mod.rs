@@ -12,7 +12,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-pub use attached::{Attached, Behind, remove, remove_volumes, volume_label};
+pub use attached::{Attached, Behind, owner_label, remove, remove_volumes};
 use beside::Meeting;
 pub use links::Links;
 use variables::Variables;

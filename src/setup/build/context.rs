@@ -60,7 +60,7 @@ fn own_ignore_files(dockerfile: &Path) -> [PathBuf; 2] {
 /// Copies a context, less what the engine would leave out anyway.
 pub fn copy(files: &RepoFiles, request: &BuildRequest, to: &Path) -> Result<()> {
     let from = open(files, &request.context)?;
-    let ignored = ignore_files(files, request);
+    let ignored = ignored(files, request);
     // Which of several an engine takes is its own affair: only what all of them leave out is left out.
     let covers = |path: &Path| !ignored.is_empty() && ignored.iter().all(|i| i.covers(path));
     let failed = |path: &Path, e: io::Error| Error::io("copy", &request.context.join(path), e);
@@ -93,10 +93,16 @@ fn is_link(fd: &OwnedFd) -> bool {
     fstat(fd).map_or(true, |stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }
 
-fn ignore_files(files: &RepoFiles, request: &BuildRequest) -> Vec<Ignored> {
+/// Files that say what a context leaves out, there or not.
+pub fn ignore_files_of(request: &BuildRequest) -> Vec<PathBuf> {
     let mut names = vec![request.context.join(".containerignore"), request.context.join(".dockerignore")];
     names.extend(own_ignore_files(&request.dockerfile));
-    names.into_iter().filter_map(|name| files.read(name).ok().flatten()).map(|text| Ignored::parse(&text)).collect()
+    names
+}
+
+fn ignored(files: &RepoFiles, request: &BuildRequest) -> Vec<Ignored> {
+    let names = ignore_files_of(request).into_iter();
+    names.filter_map(|name| files.read(name).ok().flatten()).map(|text| Ignored::parse(&text)).collect()
 }
 
 fn open_at(root: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {

@@ -76,6 +76,25 @@ impl Dockerfile<'_> {
         Ok(found.into_iter().map(|name| (name.clone(), is_stage(&name))).collect())
     }
 
+    /// What it copies and mounts of its context, by the names that stand there; nothing of what is too large.
+    pub(super) fn sources(&self) -> BTreeSet<String> {
+        let (mut found, mut left) = (BTreeSet::new(), MOST_BYTES);
+        for escape in ['\\', '`'] {
+            let instructions = self.at_every_line(escape, &mut left).unwrap_or_default();
+            let defaults = defaults(&instructions);
+            let named = instructions.iter().flat_map(|line| {
+                let (name, rest) = first_word(line);
+                match name.to_ascii_uppercase().as_str() {
+                    "COPY" | "ADD" => copied(rest),
+                    "RUN" => mounted(rest),
+                    _ => Vec::new(),
+                }
+            });
+            found.extend(named.map(|source| self.expanded(&source, &defaults, 0)));
+        }
+        found
+    }
+
     /// Every line begins an instruction here: what ends the text of a script is not worth knowing.
     fn at_every_line(&self, escape: char, left: &mut usize) -> Result<Vec<String>> {
         let text = self.text.strip_prefix('\u{feff}').unwrap_or(self.text);
@@ -166,6 +185,34 @@ impl Dockerfile<'_> {
         }
         values.into_iter().try_for_each(|value| self.image(&format!("{head}{value}{rest}"), defaults, depth + 1))
     }
+}
+
+/// The sources of COPY and ADD, in either form.
+fn copied(rest: &str) -> Vec<String> {
+    let (mut words, mut is_of_context) = (rest, true);
+    while words.starts_with("--") {
+        let (flag, more) = first_word(words);
+        is_of_context &= !flag.starts_with("--from=");
+        words = more;
+    }
+    let list: Option<Vec<String>> = serde_json::from_str(words).ok();
+    let mut all = list.unwrap_or_else(|| words.split_whitespace().map(str::to_owned).collect());
+    all.pop();
+    if is_of_context { all } else { Vec::new() }
+}
+
+/// The sources of a step's binds.
+fn mounted(rest: &str) -> Vec<String> {
+    let flags = rest.split_whitespace().take_while(|word| word.starts_with("--"));
+    let sources = flags.filter_map(|flag| flag.strip_prefix("--mount=")).filter_map(|mount| {
+        let value = |keys: &[&str]| {
+            let mut fields = mount.split(',').filter_map(|field| field.split_once('='));
+            fields.find_map(|(key, value)| keys.contains(&key).then_some(value))
+        };
+        let is_of_context = value(&["type"]).is_none_or(|kind| kind == "bind") && value(&["from"]).is_none();
+        value(&["source", "src"]).filter(|_| is_of_context).map(str::to_owned)
+    });
+    sources.collect()
 }
 
 fn is_of_id(c: char) -> bool {

@@ -5,8 +5,10 @@
 mod context;
 mod dockerfile;
 mod ignore;
+mod loopback;
 mod runner;
 mod stop;
+pub mod tag;
 mod triggers;
 
 use std::collections::BTreeMap;
@@ -74,8 +76,9 @@ impl Builder<'_> {
         for (number, step) in missing.iter().enumerate() {
             progress.begin(&step.title, number + 1, missing.len());
             let dir = self.scratch_dir()?;
-            step.write_context(dir.path())?;
-            let mut command = self.command(&step.tag, &dir.path().join(step.file_name()));
+            let context = dir.path().join("context");
+            step.write_context(&context)?;
+            let mut command = self.command(&step.tag, &context.join(step.file_name()), dir.path())?;
             if self.kind == Kind::Podman {
                 // One layer an image, and none of the steps between is kept.
                 command.arg("--layers=false");
@@ -83,7 +86,7 @@ impl Builder<'_> {
             for (name, value) in &step.args {
                 command.arg(format!("--build-arg={name}={value}"));
             }
-            command.arg(dir.path());
+            command.arg(context);
             self.run(command, &format!("the image for {}", step.title), progress)?;
         }
         Ok(recipe.image().to_owned())
@@ -116,7 +119,7 @@ impl Builder<'_> {
             // Docker's client sends a copy to the daemon.
             _ => context::locate(files, &request.context)?,
         };
-        let mut command = self.command(tag, &dockerfile);
+        let mut command = self.command(tag, &dockerfile, dir.path())?;
         // Where podman keeps the caches of a build: what one repo puts there must not reach another's.
         let temporary = dir.path().join("tmp");
         fs::create_dir_all(&temporary).map_err(|e| Error::io("create", &temporary, e))?;
@@ -148,7 +151,7 @@ impl Builder<'_> {
     }
 
     /// Builds what features need, under the name `tag`.
-    pub fn context(
+    pub fn features(
         &self,
         files: &RepoFiles,
         context: &BuildContext,
@@ -176,7 +179,7 @@ impl Builder<'_> {
         }
         let file = dir.path().join("Containerfile");
         fs::write(&file, &context.text).map_err(|e| Error::io("write", &file, e))?;
-        let mut command = self.command(tag, &file);
+        let mut command = self.command(tag, &file, dir.path())?;
         if self.kind == Kind::Podman {
             self.check(&file, &BTreeMap::new(), &root, progress)?;
             command.arg("--pull=never");
@@ -218,12 +221,14 @@ impl Builder<'_> {
         self.client.attempt(&["image", "inspect", "--format", "{{.Id}}", "--", tag])
     }
 
-    fn command(&self, tag: &str, file: &Path) -> Command {
+    /// A build of `file`; `dir` is the scratch directory that it may use.
+    fn command(&self, tag: &str, file: &Path, dir: &Path) -> Result<Command> {
         let mut command = self.client.command();
         command.args(["build", "--force-rm", "-t", tag]).arg("-f").arg(file);
         if self.kind == Kind::Podman {
             // The other format has no place for SHELL, HEALTHCHECK and ONBUILD.
             command.arg("--format=docker");
+            loopback::close(&mut command, dir)?;
             if Path::new("/sys/fs/selinux/enforce").exists() {
                 command.arg("--security-opt=label=disable");
             }
@@ -233,7 +238,7 @@ impl Builder<'_> {
         }
         // By name alone: the value, which may hold a password, stays off the argument list.
         command.args(proxy_variables().into_iter().map(|name| format!("--build-arg={name}")));
-        command
+        Ok(command)
     }
 
     fn scratch_dir(&self) -> Result<tempfile::TempDir> {

@@ -42,10 +42,11 @@ pub(super) fn read(
     let mut judge = Judge::new(prefix, allowed);
     judge.beside = true;
     judge.service(written);
+    let image = common.image.judged(&mut judge);
     let (volumes, binds) = places(written, of_sandbox, project, files, &mut judge);
     judge.ignored.extend(common.ignored);
     judge.ignored.extend(common.environment.ignored);
-    let (image, build) = match common.image {
+    let (image, build) = match image {
         Image::Named(name) => (Some(name), None),
         Image::Build(request) => (None, Some(request)),
     };

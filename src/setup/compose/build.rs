@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::keys::Judge;
 use super::project::{Project, normal_path};
 use super::yaml::{text, texts};
+use crate::engine::image::is_name;
 use crate::error::{Error, Result};
 use crate::setup::plan::{BuildRequest, Ignored};
 use crate::ui::sanitize;
@@ -18,6 +20,21 @@ const USED: &[&str] = &["context", "dockerfile", "args", "target", "cache_from"]
 pub(super) enum Image {
     Named(String),
     Build(BuildRequest),
+}
+
+impl Image {
+    /// Without what would read files of the host while building, unless the user agrees to it.
+    pub(super) fn judged(mut self, judge: &mut Judge<'_>) -> Self {
+        if let Self::Build(request) = &mut self {
+            let mut number = 0..;
+            // The long form names directories of the host, and services elsewhere.
+            request.cache_from.retain(|from| {
+                let key = format!("build.cache_from[{}]", number.next().unwrap_or(0));
+                is_name(from) || judge.asks(&key, "is not the name of an image", from)
+            });
+        }
+        self
+    }
 }
 
 /// Reads it. With both keys the image is built, and the name is only what it would be called.

@@ -81,10 +81,11 @@ pub fn compose(request: &Request<'_>, files: &RepoFiles, allowed: &dyn Fn(&str) 
     let mut judge = Judge::new(prefix, allowed);
     judge.service(main);
     let mount = service::mount(main, &project, files, &mut judge);
+    let image = common.image.judged(&mut judge);
     judge.ignored.extend(common.ignored);
     judge.ignored.extend(common.environment.ignored);
     let mut composed = Composed {
-        image: match common.image {
+        image: match image {
             Image::Named(name) => ImageRequest::Named(name),
             Image::Build(build) => ImageRequest::Build(build),
         },

@@ -9,6 +9,7 @@ use super::config::{Build, Config};
 use super::ledger::{CONFIG, Host, Ledger};
 use super::paths;
 use super::substitute::Values;
+use crate::engine::image::is_name;
 use crate::error::{Error, Result};
 use crate::setup::plan::{BuildRequest, ImageRequest};
 use crate::ui::sanitize;
@@ -62,12 +63,6 @@ pub(super) fn decide(
         return Err(Error::new(format!("`image` is not the name of an image: `{shown}`")));
     }
     Ok((ImageRequest::Named(name), Vec::new()))
-}
-
-/// No option of an engine, and no path of the host in the spelling of one.
-fn is_name(image: &str) -> bool {
-    let odd = |c: char| !(c.is_ascii_alphanumeric() || "._-:/@+".contains(c));
-    !(image.is_empty() || image.starts_with(['-', '/', '.']) || image.contains(odd) || image.contains(":/"))
 }
 
 fn build(
@@ -131,19 +126,4 @@ fn build(
         }
     }
     Ok((request, inputs))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_images_are_names() {
-        for good in ["ubuntu", "registry.example/library/x:1.2-y", "localhost:5000/a_b/c@sha256:00ff"] {
-            assert!(is_name(good), "{good}");
-        }
-        for bad in ["", "-v", "--privileged", "a b", "oci:/etc", "dir:/", "docker://x", "/etc", "./x", "a\nb", "é"] {
-            assert!(!is_name(bad), "{bad}");
-        }
-    }
 }

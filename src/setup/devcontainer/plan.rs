@@ -18,6 +18,7 @@ use super::substitute::Values;
 use super::withhold::withhold;
 use super::{image, inputs, mounts, paths, run_args, workspace};
 use crate::error::{Error, Result, show};
+use crate::setup::key::hex;
 use crate::setup::plan::{EnvProbe, SetupPlan, Source, StepCommand, Workspace};
 use crate::setup::redact::Redactor;
 use crate::ui::sanitize;
@@ -157,8 +158,7 @@ fn scripts(config: &Config, host: &Host<'_>, values: &Values<'_>) -> Result<BTre
         commands.into_iter().map(|(_, command)| hooks::substituted(command, values)).collect::<Result<_>>()?;
     let hashed = |path: PathBuf| -> Result<(String, String)> {
         let content = host.files.read(&path).map_err(|e| Error::io("read", &path, e))?.unwrap_or_default();
-        let hash: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok((crate::paths::text(&path), format!("sha256:{hash}")))
+        Ok((crate::paths::text(&path), format!("sha256:{}", hex(&Sha256::digest(content)))))
     };
     inputs::named(host.files, &commands, &here).into_iter().map(hashed).collect()
 }

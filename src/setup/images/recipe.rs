@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use super::embedded::{BASE, ImageFiles, LIBRARY, RUNTIMES};
 use super::version;
 use crate::error::{Error, Result, show};
+use crate::setup::key::hex;
 use crate::setup::plan::Runtime;
 use crate::ui::sanitize;
 
@@ -105,7 +106,7 @@ impl ImageStep {
             add(value.as_bytes());
         }
         add(ca.as_deref().unwrap_or_default());
-        let hash: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let hash = hex(&hash.finalize())[..16].to_owned();
         let title = if version.is_empty() { files.name.to_owned() } else { format!("{} {version}", files.name) };
         Self { title, tag: format!("localhost/cowbox/{}:{hash}", files.name), args, files, ca }
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::json;
 
 use super::{built, image, run, up, with};
-use crate::common::{Engine, Sandbox, on_containers};
+use crate::common::{Engine, Sandbox, on, on_containers};
 
 on_containers!(
     without_an_image_key_the_user_s_word_counts,
@@ -16,7 +16,10 @@ on_containers!(
     an_image_without_a_shell_can_be_used,
     features_are_installed_in_order_with_options_and_variables,
     a_feature_that_fails_is_named,
+    a_copied_file_that_changed_is_built_again,
 );
+// The docker of the tests knows no mounts.
+on!(podman: a_mounted_file_that_changed_is_built_again);
 
 fn without_an_image_key_the_user_s_word_counts(engine: Engine) {
     let sandbox = Sandbox::new(engine);
@@ -43,6 +46,23 @@ fn a_changed_dockerfile_is_built_again(engine: Engine) {
         crate::conflicts::replace(repo, ".devcontainer/Dockerfile", &text);
     });
     let _ = run(&sandbox, &[], &["cat", "/word"]).output().ok().prints("two\n");
+}
+
+/// Builds with these lines, changes the file `word.txt`, and builds again.
+fn follows_the_file(engine: Engine, lines: &str) {
+    let sandbox = built(engine, lines, json!({ "userEnvProbe": "none" }));
+    sandbox.write(".devcontainer/word.txt", "one\n");
+    let _ = run(&sandbox, &[], &["cat", "/word"]).output().ok().prints("one\n");
+    sandbox.change_repo(|repo| crate::conflicts::replace(repo, ".devcontainer/word.txt", "two\n"));
+    let _ = run(&sandbox, &[], &["cat", "/word"]).output().ok().prints("two\n");
+}
+
+fn a_copied_file_that_changed_is_built_again(engine: Engine) {
+    follows_the_file(engine, "COPY \\\n w*.txt /word");
+}
+
+fn a_mounted_file_that_changed_is_built_again(engine: Engine) {
+    follows_the_file(engine, "USER 0\nRUN --mount=type=bind,source=word.txt,target=/from cp /from /word");
 }
 
 fn an_entrypoint_that_exits_is_no_obstacle(engine: Engine) {

@@ -1,6 +1,7 @@
 //! Dev containers from their file to the command, on real engines.
 
 mod background;
+mod build_network;
 mod compose;
 mod failures;
 mod hooks;

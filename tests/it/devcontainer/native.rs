@@ -17,6 +17,8 @@ fn a_configured_image_is_an_error_that_names_the_choice(engine: Engine) {
         sandbox.write(".devcontainer/Dockerfile", "FROM x\n");
         let output = run(&sandbox, &[], &["echo", "never"]).output().code(125).prints("");
         let _ = output.says("the native engine has no images").says("--image none").says("--engine podman");
+        let dry = sandbox.cowbox(&["prepare", "--dry-run", "--engine", "native"]);
+        let _ = dry.output().ok().says("warning").says("the native engine has no images");
         let _ = run(&sandbox, &["--setup", "none"], &["echo", "hi"]).output().ok().prints("hi\n");
     }
 }

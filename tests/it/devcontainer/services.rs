@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use nix::sys::signal::Signal;
 
 use super::{image, up};
-use crate::common::{Engine, Sandbox, container_name, leftovers, on_containers, wait_until};
+use crate::common::{Engine, Sandbox, container_name, engine_call, leftovers, on_containers, wait_until};
 
 on_containers!(
     setup_and_command_reach_a_service_by_its_name,
@@ -19,6 +19,9 @@ on_containers!(
     stop_ends_services_too,
     services_of_a_killed_cowbox_are_swept,
     a_service_sees_the_host_only_with_consent,
+    what_the_setup_wrote_to_a_service_is_there_for_every_command,
+    an_environment_whose_volumes_are_gone_is_prepared_again,
+    volumes_of_a_setup_that_failed_or_was_killed_go,
 );
 
 /// Asks the service `db` by its name.
@@ -170,4 +173,81 @@ fn a_service_sees_the_host_only_with_consent(engine: Engine) {
     sandbox.cowbox(&["trust", "-y"]).output().done();
     let _ = up(&sandbox, &[], GET).output().ok().prints("of the repo\n");
     assert!(!sandbox.repo().join("conf/new").exists(), "the repo can only be read");
+}
+
+/// A service that keeps every row it is sent, in a volume `data`, in one that its image declares, and in neither. Files
+/// and directories of it belong to somebody, and it tells how they look when it starts.
+fn database(engine: Engine, hook: &str) -> Sandbox {
+    let script = "cd /data; [ -e own ] || { echo x > own; chown 5:7 own .; chmod 640 own; chmod 751 .; }; \
+                  stat -c \"%u:%g %a\" . own > looks; echo . > index.html; \
+                  (while :; do nc -l -p 9000 > /row; cat /row >> rows; cat /row >> /auto/rows; cat /row >> /rows; \
+                  cat rows /auto/rows /rows looks > all; done) & exec httpd -f -p 8080 -h /data";
+    let db = format!(
+        "  db:\n    build: db\n    user: '0'\n    command: [sh, -c, '{script}']\n    volumes: ['data:/data']\n    \
+         healthcheck: {{test: [CMD, wget, -qO-, 'http://127.0.0.1:8080'], interval: 1s, retries: 20}}\nvolumes:\n  data:\n"
+    );
+    let sandbox = beside(engine, HEALTHY, &db, hook);
+    sandbox.write("db/Dockerfile", format!("FROM {}\nVOLUME /auto\nSTOPSIGNAL SIGKILL\n", image("tiny")));
+    sandbox
+}
+
+/// Sends a row and waits until it has arrived.
+fn send(row: &str) -> String {
+    let seen = format!("wget -qO- http://db:8080/all 2>/dev/null | grep -q {row}");
+    format!("echo {row} | timeout 3 nc db 9000; n=0; until {seen} || [ $n = 20 ]; do sleep 0.2; n=$((n+1)); done")
+}
+
+fn what_the_setup_wrote_to_a_service_is_there_for_every_command(engine: Engine) {
+    let sandbox = database(engine, &send("setup"));
+    let script = format!("{}; wget -qO- http://db:8080/all", send("mine"));
+    // Both volumes have it, the disk of the container has only what is new; and nothing is left of the run before.
+    let expected = "setup\nmine\nsetup\nmine\nmine\n5:7 751\n5:7 640\n";
+    for _ in 0..2 {
+        let _ = up(&sandbox, &["--name", "it"], &script).output().ok().prints(expected);
+        let _ = up(&sandbox, &["--resume", "it"], &script).output().ok().prints(expected);
+        sandbox.check_leftovers();
+        sandbox.cowbox(&["discard", "-y", "it"]).output().done();
+    }
+    let _ = up(&sandbox, &["--network", "none"], &script).output().ok().prints(expected);
+    assert_eq!(sandbox.prepared().len(), 1, "prepared once");
+}
+
+fn an_environment_whose_volumes_are_gone_is_prepared_again(engine: Engine) {
+    let sandbox = database(engine, &send("setup"));
+    up(&sandbox, &[], "true").output().done();
+    let kept: Vec<String> = serde_json::from_value(sandbox.prepared()[0]["volumes"].clone()).unwrap();
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    for name in kept {
+        engine_call(engine, &["volume", "rm", &name]).unwrap();
+    }
+    let output = up(&sandbox, &[], "wget -qO- http://db:8080/rows").output().ok().prints("setup\n");
+    let _ = output.says("preparing again: its volumes are gone");
+}
+
+fn volumes_of_a_setup_that_failed_or_was_killed_go(engine: Engine) {
+    let kept = |key: &str| {
+        let all = engine_call(engine, &["volume", "ls", "--quiet", "--filter", "label=cowbox-prepared"]).unwrap();
+        all.lines().filter(|name| name.contains(key)).count()
+    };
+    let sandbox = database(engine, "exit 3");
+    let _ = up(&sandbox, &[], "true").output().code(125);
+    let own = sandbox.session_ids().remove(0);
+    let key = sandbox.record(&own).unwrap()["setup"]["key"].as_str().unwrap().trim_end_matches(".failed").to_owned();
+    assert_eq!(kept(&key), 0);
+    let sandbox = database(engine, "sleep 600");
+    let running = up(&sandbox, &[], "true").spawn();
+    let names = || std::fs::read_dir(sandbox.prepared_dir()).into_iter().flatten().flatten();
+    let unfinished = || names().find_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".new")?.to_owned()));
+    let key = wait_until("the setup", unfinished);
+    let logs = sandbox.prepared_dir().join(format!("{key}.new/logs"));
+    let steps = || std::fs::read_dir(&logs).into_iter().flatten().flatten();
+    let is_step = |entry: std::fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.starts_with("01-"));
+    wait_until("its step", || steps().any(is_step).then_some(()));
+    assert_eq!(kept(&key), 2);
+    running.signal(Signal::SIGKILL);
+    drop(running);
+    wait_until("gc to clear it", || {
+        sandbox.cowbox(&["gc"]).output().done();
+        (kept(&key) == 0).then_some(())
+    });
 }

@@ -47,6 +47,8 @@ fn what_is_asked_is_listed_and_needs_a_yes(engine: Engine) {
              changes the network
     asked    initializeCommand: "touch /somewhere"
              runs on the host, outside the sandbox
+             your yes is for this text and for files of the repository that stand in it, as they are now;
+             files that it runs in turn are not part of it and may change later: read those, too
     --- stderr
     cowbox: error: 6 things need your consent; nothing was allowed
     cowbox: hint: `cowbox trust -y` allows exactly what is listed, until it changes
@@ -64,6 +66,9 @@ fn what_is_asked_is_listed_and_needs_a_yes(engine: Engine) {
     assert_eq!(asked, ["runArgs: \"--network=none\"", "runArgs: \"--pid=host\""]);
     trust(&sandbox, &["--revoke"]).says("6 agreements").done();
     assert_eq!(trust(&sandbox, &["--json"]).ok().json()["asked"].as_array().unwrap().len(), 3);
+    trust(&sandbox, &["--revoke"]).says("nothing was allowed to this repository").done();
+    let dry = sandbox.cowbox(&["prepare", "--dry-run", "--engine", engine.name()]).output().ok();
+    let _ = dry.says("`cowbox trust` shows what is asked for, and allows it");
 }
 
 fn with_consent_a_command_runs_on_the_host_before(engine: Engine) {

@@ -3,6 +3,7 @@
 use std::fs;
 
 use nix::sys::signal::Signal;
+use serde_json::{Value, json};
 
 use super::{has_run, prepare, with_script};
 use crate::common::{Engine, Sandbox, home_layer, on, on_every_engine, wait_until};
@@ -13,6 +14,7 @@ on_every_engine!(
     what_is_left_of_a_failure_goes_with_its_session,
     a_second_failure_takes_the_place_of_the_first,
     whoever_is_killed_while_looking_leaves_nothing,
+    a_report_says_that_the_setup_failed_and_why,
 );
 on!(native:
     a_failed_session_is_only_for_looking,
@@ -20,6 +22,7 @@ on!(native:
     a_failed_prepare_can_be_looked_at_too,
     nothing_is_kept_that_was_to_be_discarded,
     what_is_gone_is_said,
+    a_report_tells_of_every_failure_before_the_command,
 );
 
 const HALF: &str =
@@ -132,6 +135,9 @@ fn a_failed_session_is_only_for_looking(engine: Engine) {
     let listing = sandbox.cowbox(&["ls"]).output().ok().stdout();
     assert!(listing.contains("it") && listing.contains("failed"), "{listing}");
     assert_eq!(sandbox.cowbox(&["show", "--json"]).output().ok().json()["state"], "failed");
+    let shown = sandbox.cowbox(&["show"]).output().ok().says("next: `cowbox shell it` looks at what the setup left");
+    let logs = shown.stdout().lines().find_map(|line| line.strip_prefix("setup log  ").map(str::to_owned)).unwrap();
+    assert!(fs::read_dir(logs).unwrap().count() > 0);
 }
 
 fn the_name_of_a_failed_session_is_free_again(engine: Engine) {
@@ -168,4 +174,50 @@ fn what_is_gone_is_said(engine: Engine) {
         "{}",
         output.stderr()
     );
+}
+
+/// Runs with a report, and reads it.
+fn report(sandbox: &Sandbox, options: &[&str], command: &[&str], code: i32) -> Value {
+    let file = sandbox.root().join("report.json");
+    let _ = sandbox.run(&[&["--report", file.to_str().unwrap()], options].concat(), command).output().code(code);
+    let read = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    fs::remove_file(file).unwrap();
+    read
+}
+
+fn a_report_says_that_the_setup_failed_and_why(engine: Engine) {
+    let sandbox = with_script(engine, HALF);
+    for detach in [&[][..], &["--detach"]] {
+        let said = report(&sandbox, &[&["--name", "it"], detach].concat(), &["echo", "never"], 125);
+        assert_eq!(said["id"], failed(&sandbox));
+        assert_eq!((&said["name"], &said["state"], &said["exit"]), (&json!("it"), &json!("failed"), &json!(125)));
+        assert_eq!((&said["engine"], &said["command"]), (&json!(engine.name()), &json!(["echo", "never"])));
+        let why = said["error"]["message"].as_str().unwrap();
+        assert!(why.contains("setup.sh") && why.contains("failed with exit code 3"), "{why}");
+        let hints = said["error"]["hints"].to_string();
+        assert!(hints.contains("`cowbox shell it` looks at what there was by then"), "{hints}");
+    }
+    // A run that works says nothing of the kind.
+    sandbox.change_repo(|repo| replace(repo, "setup.sh", "true\n"));
+    let said = report(&sandbox, &[], &["true"], 0);
+    assert_eq!((&said["state"], said.get("error")), (&json!("stopped"), None));
+}
+
+fn a_report_tells_of_every_failure_before_the_command(engine: Engine) {
+    let sandbox = with_script(engine, HALF);
+    let unkept = report(&sandbox, &["--on-exit", "discard", "--name", "it"], &["true"], 125);
+    let repo = sandbox.repo().canonicalize().unwrap();
+    assert_eq!((&unkept["id"], &unkept["name"], &unkept["state"]), (&Value::Null, &json!("it"), &json!("failed")));
+    assert_eq!((&unkept["repo"], &unkept["engine"]), (&json!(repo.to_str().unwrap()), &json!("native")));
+    assert!(unkept["error"]["message"].as_str().unwrap().contains("failed with exit code 3"), "{unkept}");
+    let early = report(&sandbox, &["--profile", "nobody-knows"], &["true"], 125);
+    assert_eq!((&early["engine"], &early["exit"]), (&Value::Null, &json!(125)));
+    assert!(early["error"]["message"].as_str().unwrap().contains("nobody-knows"), "{early}");
+    // The sandbox was there, the command is not.
+    let missing = report(&sandbox, &["--setup", "none", "--name", "other"], &["no-such-command"], 127);
+    assert_eq!((&missing["name"], &missing["exit"]), (&json!("other"), &json!(127)));
+    let again = ["run", "--resume", "other", "--engine", "podman", "--report", "-", "--", "true"];
+    let resumed = sandbox.cowbox(&again).output().code(125).json();
+    assert_eq!((&resumed["name"], &resumed["state"]), (&json!("other"), &json!("stopped")));
+    assert!(resumed["error"]["message"].as_str().unwrap().contains("belongs to native"), "{resumed}");
 }

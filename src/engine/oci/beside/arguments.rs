@@ -4,14 +4,14 @@ use std::path::Path;
 use std::process::Command;
 
 use super::super::variables::Variables;
-use super::super::{add_policy, add_rights, capabilities, memory, volume_label};
-use super::{Meeting, Scene};
+use super::super::{add_policy, add_rights, capabilities, memory, owner_label};
+use super::{Meeting, Scene, data};
 use crate::engine::Kind;
 use crate::engine::client::Client;
 use crate::error::Result;
 use crate::paths::is_plain;
 use crate::policy::environment::Environment;
-use crate::setup::service::Service;
+use crate::setup::service::{Service, Volume};
 
 /// A service's container is kept until it is removed, so that it can be asked what went wrong; no log grows for ever.
 const FIXED: [&str; 4] = ["run", "--detach", "--pull=never", "--log-opt=max-size=1m"];
@@ -30,24 +30,23 @@ impl Ready {
 }
 
 /// For one service, as the container `name`.
-pub(super) fn of(scene: &Scene<'_>, meeting: &Meeting, service: &Service, name: &str) -> Result<Ready> {
+pub(super) fn of(
+    scene: &Scene<'_>,
+    meeting: &Meeting,
+    service: &Service,
+    volumes: &[Volume],
+    name: &str,
+) -> Result<Ready> {
     let Scene { kind, plan, container, .. } = *scene;
-    let mut command = scene.client.command();
-    command.current_dir(&plan.session_dir);
-    if let Some(runtime) = plan.runtime.as_ref().filter(|_| kind == Kind::Podman) {
-        command.arg("--runtime").arg(runtime);
-    }
-    command.args(FIXED).arg(format!("--name={name}")).arg(format!("--label={}", volume_label(container)));
-    match (kind, &plan.runtime) {
-        (Kind::Docker, Some(runtime)) => drop(command.arg(format!("--runtime={runtime}"))),
-        (Kind::Docker, None) => {}
-        _ => drop(command.arg("--http-proxy=false")),
-    }
+    let mut command = begin(scene);
+    command.args(FIXED).arg(format!("--name={name}")).arg(format!("--label={}", owner_label(container)));
+    add_runtime(&mut command, scene);
     add_policy(&mut command, plan);
     command.args(meeting.arguments(plan.network, Some(&service.name)));
     command.args(capabilities::arguments(kind, &service.container));
     add_rights(&mut command, &service.container);
     command.args(meeting.own(&service.container.run_args));
+    add_volumes(&mut command, scene, volumes);
     add_places(&mut command, scene, service, name)?;
     if let Some(user) = &service.user {
         command.arg(format!("--user={user}"));
@@ -71,14 +70,36 @@ pub(super) fn of(scene: &Scene<'_>, meeting: &Meeting, service: &Service, name: 
     Ok(Ready { command, _variables: variables })
 }
 
-/// Volumes, memory, and paths of the host that the user agreed to.
+/// What comes before `run`.
+pub(super) fn begin(scene: &Scene<'_>) -> Command {
+    let mut command = scene.client.command();
+    // conmon drops a file `oom` where it stands.
+    command.current_dir(&scene.plan.session_dir);
+    if let Some(runtime) = scene.plan.runtime.as_ref().filter(|_| scene.kind == Kind::Podman) {
+        command.arg("--runtime").arg(runtime);
+    }
+    command
+}
+
+/// What the engines say in ways of their own: the OCI runtime, and that no proxy of the host is passed on.
+pub(super) fn add_runtime(command: &mut Command, scene: &Scene<'_>) {
+    match (scene.kind, &scene.plan.runtime) {
+        (Kind::Docker, Some(runtime)) => drop(command.arg(format!("--runtime={runtime}"))),
+        (Kind::Docker, None) => {}
+        _ => drop(command.arg("--http-proxy=false")),
+    }
+}
+
+fn add_volumes(command: &mut Command, scene: &Scene<'_>, volumes: &[Volume]) {
+    for volume in volumes {
+        let source = volume.name.as_ref().map(|own| format!("src={},", data::volume(scene, own)));
+        command.arg(format!("--mount=type=volume,{}dst={}", source.unwrap_or_default(), volume.target));
+    }
+}
+
+/// Memory, and paths of the host that the user agreed to.
 fn add_places(command: &mut Command, scene: &Scene<'_>, service: &Service, name: &str) -> Result<()> {
     let kind = scene.kind;
-    for volume in &service.volumes {
-        let source = volume.name.as_ref().map(|own| format!("src={},", super::volume(scene.container, own)));
-        let source = source.unwrap_or_default();
-        command.arg(format!("--mount=type=volume,{source}dst={}", volume.target));
-    }
     command.args(service.tmpfs.iter().map(|target| memory(kind, target, service.user.as_deref())));
     for (number, bind) in service.binds.iter().enumerate() {
         let path = Path::new(&bind.source);

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::super::{Links, guest_mount, volume_label};
+use super::super::{Links, guest_mount, owner_label};
 use super::Scene;
 use crate::engine::{Kind, guest};
 use crate::error::{Error, Result};
@@ -100,7 +100,7 @@ impl Meeting {
     /// Has it ready before anybody comes.
     pub(super) fn open(&self, scene: &Scene<'_>) -> Result<()> {
         let client = scene.client;
-        let label = format!("--label={}", volume_label(scene.container));
+        let label = format!("--label={}", owner_label(scene.container));
         match self {
             Meeting::Alone => Ok(()),
             Meeting::Network(name) => client

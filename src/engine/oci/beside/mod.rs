@@ -4,10 +4,10 @@
 //! sweeps a session that was killed finds them by that.
 
 mod arguments;
+pub mod data;
 mod meeting;
 mod wait;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 pub use meeting::Meeting;
@@ -17,6 +17,9 @@ use crate::engine::Kind;
 use crate::engine::client::Client;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
+
+/// How often it is tried to remove them.
+const SWEEPS: usize = 3;
 
 /// What is known when services are to be started.
 pub struct Scene<'a> {
@@ -50,30 +53,16 @@ impl Beside {
         }
         let all = Self { client: (*client).clone(), container: (*container).to_owned() };
         meeting.open(scene)?;
-        make_volumes(scene)?;
-        for (number, service) in plan.services.iter().enumerate() {
+        let volumes: Vec<_> = plan.services.iter().map(|service| data::volumes_of(scene, service)).collect();
+        data::make(scene, &volumes)?;
+        for (number, (service, volumes)) in plan.services.iter().zip(&volumes).enumerate() {
             let name = format!("{container}-{number}");
             let failed = |e: Error| e.context(format_args!("cannot start the service {}", service.name));
-            arguments::of(scene, meeting, service, &name)?.run(client).map_err(failed)?;
+            arguments::of(scene, meeting, service, volumes, &name)?.run(client).map_err(failed)?;
             wait::until_there(client, &name, service)?;
         }
         Ok(Some(all))
     }
-}
-
-/// Makes the volumes that have a name: only then do they have a label, too.
-fn make_volumes(scene: &Scene<'_>) -> Result<()> {
-    let names = scene.plan.services.iter().flat_map(|service| &service.volumes).filter_map(|own| own.name.as_ref());
-    let label = super::volume_label(scene.container);
-    for name in names.collect::<BTreeSet<_>>() {
-        scene.client.capture(&["volume", "create", "--label", &label, &volume(scene.container, name)])?;
-    }
-    Ok(())
-}
-
-/// What the engine calls a volume of the services beside a container.
-fn volume(container: &str, name: &str) -> String {
-    format!("{container}-of-{name}")
 }
 
 impl Drop for Beside {
@@ -82,16 +71,27 @@ impl Drop for Beside {
     }
 }
 
+/// Everything that stands beside a container, what holds their namespace last.
+fn all(client: &Client, container: &str) -> Vec<String> {
+    let label = format!("label={}", super::owner_label(container));
+    let found = client.capture(&["ps", "--all", "--filter", &label, "--format", "{{.Names}}"]).unwrap_or_default();
+    let mut names: Vec<String> = found.lines().filter(|name| *name != container).map(str::to_owned).collect();
+    names.sort_by_key(|name| *name == meeting::anchor(container));
+    names
+}
+
 /// Removes whatever stands beside a container; nothing is fine.
 pub fn sweep(client: &Client, container: &str) {
-    let label = format!("label={}", super::volume_label(container));
-    let found = client.capture(&["ps", "--all", "--filter", &label, "--format", "{{.Names}}"]).unwrap_or_default();
-    let anchor = meeting::anchor(container);
-    let services = found.lines().filter(|name| *name != anchor && *name != container);
-    // The anchor last: podman does not let go of it while others are in its namespace.
-    for name in services.chain(found.lines().filter(|name| *name == anchor)) {
-        super::attached::remove_container(client, name);
+    // More than once: a client of somebody who was killed may still be starting one, and podman does not let go of a
+    // namespace while others are in it.
+    for _ in 0..SWEEPS {
+        let found = all(client, container);
+        if found.is_empty() {
+            break;
+        }
+        found.iter().for_each(|name| super::attached::remove_container(client, name));
     }
+    let label = format!("label={}", super::owner_label(container));
     let networks = client.capture(&["network", "ls", "--filter", &label, "--format", "{{.Name}}"]).unwrap_or_default();
     for network in networks.lines() {
         client.attempt(&["network", "rm", network]);

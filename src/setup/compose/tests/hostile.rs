@@ -105,3 +105,21 @@ fn nothing_reaches_the_terminal_as_it_is() {
     assert!(composed.notices.iter().all(|notice| plain(notice)));
     assert!(composed.refused.is_empty() && left(&composed).contains(&"services.app.devices"));
 }
+
+#[test]
+fn a_cache_of_a_build_that_is_no_image_needs_consent() {
+    let build = "    build: {context: ., cache_from: [good:1, 'type=local,src=/home', \"type=local,src=/x\\n\"]}\n";
+    let text = format!("services:\n  app:\n{build}    depends_on: [db]\n  db:\n{build}");
+    let caches = |world: &World| {
+        let composed = world.read();
+        let ImageRequest::Build(own) = composed.image.clone() else { panic!("it is built") };
+        (own.cache_from, composed.services[0].build.clone().unwrap().cache_from, composed)
+    };
+    let (own, of_service, composed) = caches(&World::new(&text));
+    assert_eq!((own, of_service), (vec!["good:1".to_owned()], vec!["good:1".to_owned()]));
+    let of = |name: &str| format!("services.{name}.build.cache_from: type=local,src=/home");
+    assert_eq!(refused(&composed), [of("app"), of("db")]);
+    assert_eq!(left(&composed), ["services.app.build.cache_from[2]", "services.db.build.cache_from[2]"]);
+    let (own, of_service, _) = caches(&World::new(&text).allow(&of("app")));
+    assert_eq!((own.len(), of_service.len()), (2, 1));
+}
