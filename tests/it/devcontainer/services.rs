@@ -175,12 +175,13 @@ fn a_service_sees_the_host_only_with_consent(engine: Engine) {
     assert!(!sandbox.repo().join("conf/new").exists(), "the repo can only be read");
 }
 
-/// A service that keeps every row it is sent, in a volume `data`, in one that its image declares, and in neither. Files
+/// A service that keeps every new row it is sent, in a volume `data`, in one that its image declares, and in neither. Files
 /// and directories of it belong to somebody, and it tells how they look when it starts.
 fn database(engine: Engine, hook: &str) -> Sandbox {
     let script = "cd /data; [ -e own ] || { echo x > own; chown 5:7 own .; chmod 640 own; chmod 751 .; }; \
                   stat -c \"%u:%g %a\" . own > looks; echo . > index.html; \
-                  (while :; do nc -l -p 9000 > /row; cat /row >> rows; cat /row >> /auto/rows; cat /row >> /rows; \
+                  (while :; do nc -l -p 9000 > /row; \
+                  for f in rows /auto/rows /rows; do grep -qxf /row $$f 2>/dev/null || cat /row >> $$f; done; \
                   cat rows /auto/rows /rows looks > all; done) & exec httpd -f -p 8080 -h /data";
     let db = format!(
         "  db:\n    build: db\n    user: '0'\n    command: [sh, -c, '{script}']\n    volumes: ['data:/data']\n    \
@@ -191,10 +192,10 @@ fn database(engine: Engine, hook: &str) -> Sandbox {
     sandbox
 }
 
-/// Sends a row and waits until it has arrived.
+/// Sends a row until it has arrived: a service is healthy before all of it listens.
 fn send(row: &str) -> String {
     let seen = format!("wget -qO- http://db:8080/all 2>/dev/null | grep -q {row}");
-    format!("echo {row} | timeout 3 nc db 9000; n=0; until {seen} || [ $n = 20 ]; do sleep 0.2; n=$((n+1)); done")
+    format!("n=0; until {seen} || [ $n = 20 ]; do echo {row} | timeout 1 nc db 9000; sleep 0.2; n=$((n+1)); done")
 }
 
 fn what_the_setup_wrote_to_a_service_is_there_for_every_command(engine: Engine) {
