@@ -137,7 +137,7 @@ fn a_stale_lock_falls_back_with_a_notice(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     sandbox.write("pyproject.toml", UV_PROJECT);
     sandbox.write("uv.lock", UV_LOCK.replace("==1.16.0", "==1.15.0"));
-    prepare(&sandbox, "python").ok().says("failed with 1; trying `rm -rf .venv && uv sync --frozen`").done();
+    prepare(&sandbox, "python", &[]).ok().says("failed with 1; trying `rm -rf .venv && uv sync --frozen`").done();
     let run = ["run", "--engine", engine.name(), "--network", "none", "--", "python", "-B", "-c", "import six"];
     sandbox.cowbox(&run).output().done();
     assert_eq!(sandbox.changes(), Vec::<String>::new());
