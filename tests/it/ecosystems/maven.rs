@@ -6,13 +6,12 @@ use crate::common::{Engine, Sandbox, on};
 
 on!(podman: a_pom_with_tests);
 
-/// What a plain project takes from the central repository.
-const PACKAGES: &str = "USER root
-RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends \\
+/// What a plain project takes from the central repository. One step: the stages of several can outlive the image
+/// where podman is asked for other things meanwhile.
+const PACKAGES: &str = "RUN sudo apt-get update -qq && sudo apt-get install -y -qq --no-install-recommends \\
     libmaven-clean-plugin-java libmaven-resources-plugin-java libmaven-compiler-plugin-java libsurefire-java \\
     libmaven-jar-plugin-java libmaven-install-plugin-java libmaven-deploy-plugin-java libmaven-site-plugin-java \\
     libmaven-dependency-plugin-java libcommons-lang3-java junit4
-USER agent
 ";
 
 const SETTINGS: &str = "<settings>
