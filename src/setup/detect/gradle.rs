@@ -30,7 +30,10 @@ pub(super) fn read(project: &Project<'_>) -> Option<Recipe> {
         install: ["testClasses", "dependencies"]
             .map(|task| format!("{run} --no-daemon --console=plain -q {task}"))
             .into(),
-        verify: vec![format!("{run} --no-daemon --console=plain --offline -q help >/dev/null")],
+        // To ask for help alone needs nothing of what was downloaded; it is for builds that have no such task.
+        verify: ["testClasses", "help"]
+            .map(|task| format!("{run} --no-daemon --console=plain --offline -q {task} >/dev/null"))
+            .into(),
         runtimes: vec!["java"],
         caches: vec![caches::GRADLE],
         ..Recipe::default()
@@ -47,6 +50,7 @@ mod tests {
         let of = |files: &[(&str, &str)]| read(&Project::new(&Repo::of(files).files(), ""));
         let recipe = of(&[("build.gradle.kts", ""), ("gradlew", "")]).unwrap();
         assert_eq!(recipe.install[0], "sh ./gradlew --no-daemon --console=plain -q testClasses");
+        assert_eq!(recipe.verify[0], "sh ./gradlew --no-daemon --console=plain --offline -q testClasses >/dev/null");
         assert_eq!((recipe.evidence.as_str(), recipe.needs), ("build.gradle.kts", "java"));
         assert_eq!(of(&[("settings.gradle", "")]).unwrap().needs, "gradle");
         assert!(of(&[("gradle.properties", "")]).is_none());

@@ -6,6 +6,9 @@ use crate::common::{Engine, Sandbox, on};
 
 on!(podman: a_pom_with_tests);
 
+/// The distribution has it.
+const JAVA: (&str, &str) = (".java-version", "17\n");
+
 /// What a plain project takes from the central repository. One step: the stages of several can outlive the image
 /// where podman is asked for other things meanwhile.
 const PACKAGES: &str = "RUN sudo apt-get update -qq && sudo apt-get install -y -qq --no-install-recommends \\
@@ -75,6 +78,7 @@ fn a_pom_with_tests(engine: Engine) {
         &Project {
             runtime: "java",
             files: &[
+                JAVA,
                 ("pom.xml", POM),
                 (".mvn/maven.config", "--settings\n.mvn/settings.xml\n"),
                 (".mvn/settings.xml", SETTINGS),
@@ -91,6 +95,7 @@ fn a_pom_with_tests(engine: Engine) {
 /// The name of our image for this project, which is here then.
 fn image(engine: Engine) -> String {
     let sandbox = Sandbox::new(engine);
+    sandbox.write(JAVA.0, JAVA.1);
     sandbox.write("pom.xml", POM);
     let prepared = prepare(&sandbox, "java", &["--setup", "true", "--json"]).ok().json();
     prepared["image"].as_str().unwrap().to_owned()

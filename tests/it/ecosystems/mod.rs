@@ -5,6 +5,7 @@
 //! Registries must be within reach: the distribution's, PyPI, npm's, crates.io.
 
 mod go;
+mod gradle;
 mod maven;
 mod node;
 mod python;
