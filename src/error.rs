@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use rustix::io::Errno;
+
 use crate::ui::sanitize;
 
 /// Result of everything that a verb calls.
@@ -55,6 +57,7 @@ pub struct Error {
     kind: Kind,
     message: String,
     hints: Vec<String>,
+    of_host: bool,
 }
 
 impl Error {
@@ -65,13 +68,13 @@ impl Error {
 
     /// A failure of a certain kind.
     pub fn of(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hints: Vec::new() }
+        Self { kind, message: message.into(), hints: Vec::new(), of_host: false }
     }
 
     /// An I/O failure that names what was tried on which path.
     pub fn io(doing: &str, path: &Path, source: impl Into<io::Error>) -> Self {
         let source: io::Error = source.into();
-        let error = Self::new(format!("cannot {doing} {}: {}", show(path), reason(&source)));
+        let error = Self::new(format!("cannot {doing} {}: {}", show(path), reason(&source))).because_of(&source);
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 error.hint("free some space (`cowbox gc`) or move the state with COWBOX_STATE_DIR")
@@ -85,6 +88,19 @@ impl Error {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+
+    /// Keeps in mind what it came from.
+    #[must_use]
+    pub fn because_of(mut self, source: &io::Error) -> Self {
+        let code = source.raw_os_error().map(Errno::from_raw_os_error);
+        self.of_host = matches!(code, Some(Errno::NOSPC | Errno::DQUOT | Errno::IO | Errno::ROFS));
+        self
+    }
+
+    /// Whether the host's disk is at fault, whatever anybody put there.
+    pub fn is_of_host(&self) -> bool {
+        self.of_host
     }
 
     /// Puts what was being done in front of the message.

@@ -39,6 +39,7 @@ pub mod session;
 pub mod settings;
 pub mod setup;
 pub mod sys;
+pub mod task;
 pub mod ui;
 
 use std::ffi::OsString;

@@ -32,10 +32,11 @@ pub fn by_words(path: &Path) -> PathBuf {
 }
 
 /// A path in a record: a string, or `{"b64": …}` where it is not UTF-8.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BytePath(pub PathBuf);
 
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum Stored {
     Text(String),
@@ -61,6 +62,21 @@ impl<'de> Deserialize<'de> for BytePath {
                 OsString::from_vec(bytes).into()
             }
         }))
+    }
+}
+
+#[cfg(test)]
+impl schemars::JsonSchema for BytePath {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "BytePath".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Stored::json_schema(generator)
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Plan {
     pub repo: PathBuf,
     /// What preparing wrote into it: a layer over the repo, below what the command writes.
     pub setup_layer: Option<PathBuf>,
+    /// Layers over the repo that are below all of that, the topmost first: fixes that a task makes to it.
+    pub below: Vec<PathBuf>,
     /// Which prepared environment that is.
     pub setup_key: Option<String>,
     /// The image that it was made from.
@@ -155,7 +157,7 @@ impl Plan {
     pub fn overlays(&self) -> Vec<Overlay> {
         let dir = &self.session_dir;
         let mut all = vec![Overlay {
-            lowers: self.setup_layer.iter().chain([&self.repo]).cloned().collect(),
+            lowers: self.setup_layer.iter().chain(&self.below).chain([&self.repo]).cloned().collect(),
             target: self.workspace.clone(),
             upper: dir.join("upper"),
             work: dir.join("work"),

@@ -9,15 +9,19 @@ use super::RepoArgs;
 /// `exec`
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  cowbox exec api-7k3q -- git status")]
+  cowbox exec api-7k3q -- git status
+  cowbox exec api-7k3q --print-argv          what another program has to put before a command, as JSON")]
 pub struct ExecArgs {
     /// Repository to look in.
     #[command(flatten)]
     pub repo: RepoArgs,
     /// Session name, id or unique prefix
     pub session: String,
+    /// Run nothing: print the words that would, for another program to put before its commands, as JSON
+    #[arg(long)]
+    pub print_argv: bool,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "CMD")]
+    #[arg(last = true, required_unless_present = "print_argv", value_name = "CMD")]
     pub command: Vec<OsString>,
 }
 

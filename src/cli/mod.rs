@@ -9,6 +9,7 @@ mod live;
 mod look;
 mod parse;
 mod run;
+mod task;
 
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,7 @@ pub use live::{ExecArgs, ShellArgs, StopArgs};
 pub use look::{DiffArgs, LsArgs, ShowArgs};
 pub use parse::{command, parse, report};
 pub use run::{EngineChoice, MountArg, NetworkArg, OnExit, RunArgs, SetupArgs};
+pub use task::{MOST_REPEATS, TaskArgs, TaskRunArgs, TaskVerb, TaskVerifyArgs};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -108,6 +110,8 @@ pub enum Verb {
     Stop(StopArgs),
     /// Prepare the environment, or explain how that would be done
     Prepare(PrepareArgs),
+    /// Run tasks from files, with artifacts and reports
+    Task(TaskArgs),
     /// Show what this repository asks for beyond the sandbox, and allow it
     Trust(TrustArgs),
     /// Check engines and kernel by really trying them
@@ -140,7 +144,7 @@ impl Verb {
             Verb::Prepare(args) => &args.repo,
             Verb::Trust(args) => &args.repo,
             Verb::Config(args) => &args.repo,
-            Verb::Doctor(_) | Verb::Gc(_) | Verb::Completions(_) | Verb::Man(_) => return None,
+            Verb::Task(_) | Verb::Doctor(_) | Verb::Gc(_) | Verb::Completions(_) | Verb::Man(_) => return None,
         };
         repo.directory.as_deref()
     }

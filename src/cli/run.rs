@@ -118,7 +118,7 @@ pub struct SetupArgs {
 }
 
 /// `--engine`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineChoice {
     /// The first of podman, docker, native that works

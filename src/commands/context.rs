@@ -24,9 +24,13 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub fn new(ui: &'a Ui) -> Result<Self> {
-        let places = Places::find()?;
+        Ok(Self::at(Places::find()?, ui))
+    }
+
+    /// The same for who knows the places already.
+    pub fn at(places: Places, ui: &'a Ui) -> Self {
         let store = Store::new(&places.state);
-        Ok(Self { places, store, ui })
+        Self { places, store, ui }
     }
 
     /// The repo that the user stands in; `-C` has been followed by now.
@@ -128,6 +132,7 @@ impl<'a> Context<'a> {
     /// What could not be read, in words.
     pub fn unreadable(&self, session: &Session, e: &changes::read::Unreadable) -> Error {
         Error::new(format!("cannot read {} of session {}: {}", show(&e.path), session.name(), reason(&e.source)))
+            .because_of(&e.source)
     }
 
     fn reclaim(&self, session: &Session) -> Result<()> {
@@ -140,7 +145,13 @@ impl<'a> Context<'a> {
         self.remove_own_layers(session)
     }
 
-    /// The same less what it stands on.
+    /// The session with everything that it has: nobody will look at it again. The caller holds its lock.
+    pub fn remove_session(&self, session: &Session) -> Result<()> {
+        self.remove_layers(session)?;
+        crate::layer::remove::tree(session.dir()).map_err(|e| Error::io("remove", session.dir(), e))
+    }
+
+    /// The layers less what they stand on.
     pub fn remove_own_layers(&self, session: &Session) -> Result<()> {
         let dir = session.dir().to_path_buf();
         let parts =

@@ -6,15 +6,39 @@ use super::context::Context;
 use super::{environment, failed};
 use crate::cli::{ExecArgs, ShellArgs};
 use crate::engine::ExecSpec;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::process::{self, supervise};
 use crate::session::State;
 use crate::session::state::Action;
-use crate::ui::Ui;
+use crate::ui::{Ui, sanitize};
 
 /// Runs `exec`.
 pub fn exec(args: ExecArgs, ui: &Ui) -> Result<u8> {
+    if args.print_argv {
+        return print_argv(&args, ui);
+    }
     enter(Some(&args.session), &args.command, ui)
+}
+
+/// `--print-argv`: for programs that run commands by themselves.
+fn print_argv(args: &ExecArgs, ui: &Ui) -> Result<u8> {
+    let context = Context::new(ui)?;
+    let session = context.session(Some(&args.session))?;
+    session.record.state.allow(Action::Enter, session.name())?;
+    if session.record.state == State::Failed {
+        return Err(Error::new(format!("nothing runs in session {}", session.name()))
+            .hint(format!("`cowbox shell {}` looks at what there is", session.name())));
+    }
+    let mut words = context.engine(&session)?.exec_prefix(&session.record)?;
+    words.extend(args.command.iter().cloned());
+    let text = |word: OsString| {
+        let odd = |word: OsString| {
+            Error::new(format!("`{}` is not UTF-8, and JSON is", sanitize::text(&word.to_string_lossy())))
+        };
+        word.into_string().map_err(odd)
+    };
+    ui.json(&words.into_iter().map(text).collect::<Result<Vec<String>>>()?)?;
+    Ok(0)
 }
 
 /// Runs `shell`.

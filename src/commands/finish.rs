@@ -12,7 +12,7 @@ use crate::session::lock::Lock;
 
 /// Says what there is, does what `--on-exit` says, and writes the report.
 pub fn finish(context: &Context<'_>, finished: Finished, on_exit: OnExit, report: Option<&Report>) -> Result<u8> {
-    let Finished { mut session, lock, code, interrupted, failure, start } = finished;
+    let Finished { mut session, lock, code, interrupted, failure, start, .. } = finished;
     let mut lock = Some(lock);
     let name = session.name().to_owned();
     let mut applied = 0;

@@ -19,6 +19,7 @@ use crate::session::{Session, SessionId, State, record};
 use crate::setup::built::Built;
 use crate::setup::cache::{Cache, Prepared};
 use crate::setup::{downloads, keep, room};
+use crate::task::cached;
 use crate::ui::Ui;
 
 /// After as many days an apply cannot be taken back any more: `gc` frees what it replaced.
@@ -65,6 +66,7 @@ pub fn gc(args: GcArgs, ui: &Ui) -> Result<u8> {
     unfinished_environments(&context, used.as_deref(), &args, &mut report);
     old_images(&context, &args, &mut report)?;
     old_downloads(&context, &args, &mut report);
+    old_code(&context, &args, &mut report)?;
     for layer in crate::engine::native::orphaned_home_layers() {
         let bytes = size(&layer);
         let id = layer.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -82,6 +84,7 @@ pub fn gc(args: GcArgs, ui: &Ui) -> Result<u8> {
         let why = match removed.why {
             "undo" => "undo of old applies",
             "bases" => "old bases of merges",
+            "code" => "code of tasks",
             why => why,
         };
         ui.data(format!("{name}  {why}  {}\n", show_size(removed.bytes)).as_bytes())?;
@@ -259,6 +262,29 @@ fn old_downloads(context: &Context<'_>, args: &GcArgs, report: &mut Report) {
             Err(error) => context.ui.warn(&format!("downloads {id}: {}", error.message())),
         }
     }
+}
+
+/// Code of tasks that nobody has run for a while, and that no session stands on.
+fn old_code(context: &Context<'_>, args: &GcArgs, report: &mut Report) -> Result<()> {
+    let mut used = Vec::new();
+    for id in context.store.ids()? {
+        if let Ok(Some(session)) = context.store.read(&id) {
+            used.push(session.record.repo.0);
+            used.extend(session.record.below.into_iter().map(|layer| layer.0));
+        }
+    }
+    for one in cached::all(&context.places.cache) {
+        if !one.is_old(SystemTime::now(), args.force) || used.iter().any(|path| one.holds(path)) {
+            continue;
+        }
+        let bytes = size(&one.dir);
+        let id = one.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if args.dry_run || remove_downloads(context, &one.dir).is_ok() {
+            report.freed += bytes;
+            report.removed.push(Removed { id, name: None, why: "code", bytes });
+        }
+    }
+    Ok(())
 }
 
 /// Setups may have written as another id of the user's, or as docker's root.

@@ -33,12 +33,18 @@ use crate::sys::process::{Side, exit_now, fork_into};
 pub struct Launch<'a> {
     pub context: &'a Context<'a>,
     pub engine: &'a dyn Engine,
+    /// The run of a task that the session belongs to.
+    pub task: Option<&'a str>,
     /// Why this engine.
     pub why: &'a str,
     pub name: String,
     pub timeout: Option<Duration>,
     pub clock: Clock,
     pub report: Option<&'a Report>,
+    /// Its changes are looked at when it has ended, even if they are thrown away then.
+    pub compared: bool,
+    /// Told when there is a sandbox, before the command runs in it.
+    pub created: Option<&'a dyn Fn(&Session)>,
 }
 
 /// A session whose command has ended; still locked.
@@ -48,6 +54,8 @@ pub struct Finished {
     pub code: u8,
     /// It did not end by itself: somebody or the clock ended it.
     pub interrupted: bool,
+    /// The clock did.
+    pub timed_out: bool,
     /// The command was never started, though the session was.
     pub failure: Option<Error>,
     /// What was held of the host from the start.
@@ -158,6 +166,8 @@ impl Launch<'_> {
             into_logs(&plan.session_dir)?;
         }
 
+        // A session that is to be discarded is mostly compared with nothing.
+        let compared = self.compared || !plan.ephemeral;
         let mut open: Option<(Session, Lock)> = None;
         let mut start = AtStart::default();
         let has_container = self.engine.record().kind != crate::engine::Kind::Native;
@@ -166,13 +176,15 @@ impl Launch<'_> {
                 start = AtStart::of(&plan.repo);
             }
             let mut incarnation = Incarnation::begun(has_container.then(|| container.clone()), init);
-            // A session that is to be discarded is never compared.
-            if !plan.ephemeral {
+            if compared {
                 incarnation.stamp = Some(self.clock.stamp());
                 incarnation.head = blobs::head(&plan.repo);
                 incarnation.root = rustix::fs::stat(&plan.repo).ok().map(|stat| stat.st_ino);
             }
-            open = Some(self.record(std::mem::replace(&mut place, Place::Taken), &plan, &name, incarnation)?);
+            let taken = std::mem::replace(&mut place, Place::Taken);
+            let (session, lock) = self.record(taken, &plan, &name, incarnation)?;
+            self.created.inspect(|tell| tell(&session));
+            open = Some((session, lock));
             Ok(())
         });
         let mut sandbox = match started {
@@ -193,12 +205,13 @@ impl Launch<'_> {
         }
         let ended = supervise::wait(sandbox.as_mut(), &signals, self.timeout);
         drop(sandbox);
-        let mut interrupted = false;
+        let (mut interrupted, mut timed_out) = (false, false);
         let (code, failure) = match ended {
             Ok(outcome) => {
                 if outcome.timed_out {
                     ui.say("the time ran out; everything in the sandbox was ended");
                 }
+                timed_out = outcome.timed_out;
                 interrupted = outcome.timed_out || outcome.ended_by.is_some();
                 (outcome.code, None)
             }
@@ -214,10 +227,10 @@ impl Launch<'_> {
         session.record.advance(State::Stopped)?;
         // A session that is about to be discarded is not written twice; until then "running" with
         // nobody holding the lock says the same.
-        if !plan.ephemeral {
+        if compared {
             // The command has run: its exit code counts, not ours. Unwritten, the record still says
             // "running", and the next command finds out that it is not.
-            if let Err(error) = session.save() {
+            if let Err(error) = session.write(!plan.ephemeral) {
                 ui.warn(&format!("{}; the changes are kept", error.message()));
             }
         }
@@ -229,7 +242,7 @@ impl Launch<'_> {
             }
             let _ = writeln!(parent, "started {id}");
         }
-        Ok(Finished { session, lock, code, interrupted, failure, start })
+        Ok(Finished { session, lock, code, interrupted, timed_out, failure, start })
     }
 
     /// Locks a session that stopped, and makes sure that it still is as it was when it was looked at.
@@ -255,6 +268,7 @@ impl Launch<'_> {
             Place::New(new) => {
                 let mut record = new_record(new.id(), name, self.engine, plan);
                 record.incarnation = Some(incarnation);
+                record.task = self.task.map(str::to_owned);
                 for next in [State::Preparing, State::Ready, State::Running] {
                     record.advance(next)?;
                 }
@@ -265,7 +279,7 @@ impl Launch<'_> {
                 session.record.command = words(plan);
                 session.record.policy = policy_record(plan);
                 session.record.incarnation = Some(incarnation);
-                session.save()?;
+                session.write(!plan.ephemeral)?;
                 Ok((*session, lock))
             }
             Place::Taken => Err(Error::new("the session was recorded twice")),

@@ -151,14 +151,24 @@ impl Context<'_> {
         Ok(look)
     }
 
-    /// The same for whoever counts by himself.
-    pub fn note_at_end(&self, session: &Session, start: &AtStart) -> Result<Look> {
-        let mut look = self.look_with(session, start)?;
+    /// The same for a session that nobody will look at again: nothing is written down.
+    pub fn look_at_last(&self, session: &Session) -> Result<Look> {
+        self.look_and_take_over(session, &AtStart::default())
+    }
+
+    fn look_and_take_over(&self, session: &Session, start: &AtStart) -> Result<Look> {
+        let look = self.look_with(session, start)?;
         // Taking files over changes their ctime, by which they are known: better now than later.
         if look.reading.foreign && session.record.engine.kind == engine::Kind::Docker {
             self.engine(session)?.reclaim(session.dir())?;
-            look = self.look_with(session, start)?;
+            return self.look_with(session, start);
         }
+        Ok(look)
+    }
+
+    /// The same for whoever counts by himself.
+    pub fn note_at_end(&self, session: &Session, start: &AtStart) -> Result<Look> {
+        let mut look = self.look_and_take_over(session, start)?;
         if !look.base.is_complete() {
             let noted = ended::note(&look.reading, &look.layers, &mut look.base);
             if let Err(error) = noted {

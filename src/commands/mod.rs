@@ -33,6 +33,7 @@ mod shells;
 mod show;
 mod stop;
 mod tally;
+mod task;
 mod trust;
 mod undo;
 
@@ -61,6 +62,7 @@ pub fn dispatch(cli: Cli, ui: &Ui) -> Result<u8> {
         Verb::Show(args) => show::show(args, ui),
         Verb::Stop(args) => stop::stop(args, ui),
         Verb::Prepare(args) => prepare::prepare(args, ui),
+        Verb::Task(args) => task::task(args, ui),
         Verb::Trust(args) => trust::trust(args, ui),
         Verb::Doctor(args) => doctor::doctor(args, ui),
         Verb::Gc(args) => gc::gc(args, ui),

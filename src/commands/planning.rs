@@ -50,7 +50,7 @@ fn plan(
     let given = choice.plan.workspace.as_ref().filter(|_| !native);
     let workspace = match given {
         Some(given) => given.mount.clone(),
-        None if native => repo.root.clone(),
+        None if native => settings.workspace.clone().unwrap_or_else(|| repo.root.clone()),
         None => PathBuf::from("/workspace"),
     };
     let here = match given {
@@ -66,6 +66,7 @@ fn plan(
     Ok(Plan {
         repo: repo.root.clone(),
         setup_layer: None,
+        below: Vec::new(),
         setup_key: None,
         setup_image: None,
         given: given_names(&args.env),

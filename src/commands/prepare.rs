@@ -63,6 +63,7 @@ pub fn prepare(args: PrepareArgs, ui: &Ui) -> Result<u8> {
         secrets: &secrets,
         rebuild: args.rebuild,
         failed: Some(&keep),
+        observer: None,
         ui,
     };
     environment::explain(&context, &choice.plan);
@@ -159,6 +160,7 @@ impl Dry<'_> {
             secrets: &Redactor::new(&env),
             rebuild: false,
             failed: None,
+            observer: None,
             ui: context.ui,
         };
         if !preparer.is_needed() {

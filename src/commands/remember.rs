@@ -45,6 +45,7 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
         gitdir: git_mount(&repo, &workspace)?,
         repo: repo.root,
         setup_layer: setup.and_then(|setup| setup.layer.as_ref()).map(|layer| layer.0.clone()),
+        below: record.below.iter().map(|layer| layer.0.clone()).collect(),
         setup_key: setup.map(|setup| setup.key.clone()),
         setup_image: setup.and_then(|setup| setup.image.clone()),
         given: given_names(&args.env),
@@ -104,6 +105,8 @@ pub fn new_record(id: &SessionId, name: &str, engine: &dyn Engine, plan: &Plan) 
         command: words(plan),
         policy: policy_record(plan),
         setup: setup_record(plan),
+        below: plan.below.iter().map(|layer| layer.as_path().into()).collect(),
+        task: None,
         incarnation: None,
         history: Vec::new(),
     }

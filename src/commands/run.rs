@@ -114,6 +114,7 @@ fn go(
                 secrets: &Redactor::new(&env),
                 rebuild: false,
                 failed: if on_exit == OnExit::Discard { None } else { Some(&keep) },
+                observer: None,
                 ui,
             };
             environment::ready(&preparer, &mut plan)?;
@@ -145,8 +146,18 @@ fn go(
         environment::explain(context, &choice.plan);
     }
 
-    let launch =
-        Launch { context, engine: chosen.engine.as_ref(), why: chosen.why, name, timeout: args.timeout, clock, report };
+    let launch = Launch {
+        context,
+        engine: chosen.engine.as_ref(),
+        why: chosen.why,
+        name,
+        timeout: args.timeout,
+        task: None,
+        clock,
+        report,
+        compared: false,
+        created: None,
+    };
     if args.detach {
         return launch.detached(plan, resumed);
     }

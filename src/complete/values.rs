@@ -76,7 +76,7 @@ fn of_arg(arg: &Arg, asked: &Asked<'_>) -> Answer {
         }
         ("paths", _) => Answer { kind: Kind::Paths, candidates: paths::changed(asked) },
         ("command", _) => Answer::of(Kind::Command),
-        ("directory" | "dir", _) => Answer::of(Kind::Dirs),
+        ("directory" | "dir" | "out" | "batch", _) => Answer::of(Kind::Dirs),
         _ => possible(arg),
     }
 }

@@ -1,5 +1,6 @@
 //! docker, through its daemon's `local` volume driver: the daemon mounts the overlay.
 
+use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -154,6 +155,10 @@ impl Engine for Docker {
 
     fn exec(&self, record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
         oci::exec(&self.client, record, spec, DETACH_KEYS)
+    }
+
+    fn exec_prefix(&self, record: &Record) -> Result<Vec<OsString>> {
+        Ok(oci::exec_prefix(&self.client, record))
     }
 
     fn sweep(&self, record: &Record) -> Result<()> {

@@ -110,6 +110,9 @@ pub trait Engine {
     /// Runs another command in a live session.
     fn exec(&self, record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>>;
 
+    /// What somebody else has to put before a command to run it in a live session.
+    fn exec_prefix(&self, record: &Record) -> Result<Vec<OsString>>;
+
     /// Ends whatever is left of a sandbox whose supervisor died. Nothing left is fine.
     fn sweep(&self, record: &Record) -> Result<()>;
 

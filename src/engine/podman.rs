@@ -4,6 +4,7 @@
 //! overlay, a `local` volume, which always is. The image's user is mapped to the invoking user, so that what the
 //! command creates belongs to that user on the host.
 
+use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -176,6 +177,10 @@ impl Engine for Podman {
 
     fn exec(&self, record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
         oci::exec(&self.client, record, spec, "--detach-keys=")
+    }
+
+    fn exec_prefix(&self, record: &Record) -> Result<Vec<OsString>> {
+        Ok(oci::exec_prefix(&self.client, record))
     }
 
     fn sweep(&self, record: &Record) -> Result<()> {

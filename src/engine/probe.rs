@@ -89,6 +89,7 @@ fn plan(image: Option<String>, repo: &Path, session_dir: &Path, cache: &Path) ->
     };
     Ok(Plan {
         setup_layer: None,
+        below: Vec::new(),
         before: Vec::new(),
         setup_key: None,
         setup_image: None,

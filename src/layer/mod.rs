@@ -7,6 +7,7 @@ pub mod filesystem;
 pub mod idle;
 pub mod marks;
 pub mod remove;
+pub mod spread;
 pub mod stack;
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ fn of_cowbox(root: &Command) -> Page {
     for verb in root.get_subcommands().filter(|verb| verb.get_name() != "help") {
         draft.entry(vec![bold(format!("cowbox-{}", verb.get_name())), roman("(1)")], &about(verb));
     }
+    draft.heading("OPTIONS");
     options(&mut draft, root);
     draft.heading("EXIT STATUS");
     draft.text("`run`, `exec` and `shell` end with the command's own status, 128+n when signal n ended it, and");
@@ -76,13 +77,22 @@ fn of_verb(verb: &Command) -> Page {
     let inner: Vec<&Command> = verb.get_subcommands().filter(|inner| inner.get_name() != "help").collect();
     if !inner.is_empty() {
         draft.heading("VERBS");
-        for inner in inner {
+        for inner in &inner {
+            if has_page(inner) {
+                draft.entry(synopsis_of(inner, &[bold(inner.get_name())]), &about(inner));
+                continue;
+            }
             let words = inner.get_arguments().filter(|arg| !arg.is_global_set() && arg.get_id() != "help");
             let words = words.flat_map(|arg| [roman(" ["), bold(title(arg)), roman("]")]);
             draft.entry(std::iter::once(bold(inner.get_name())).chain(words).collect(), &about(inner));
         }
     }
+    draft.heading("OPTIONS");
     options(&mut draft, verb);
+    for inner in inner.iter().filter(|inner| has_page(inner)) {
+        draft.heading(&format!("OPTIONS OF {}", inner.get_name().to_uppercase()));
+        options(&mut draft, inner);
+    }
     examples(&mut draft, verb);
     draft.finish(&["cowbox.1", "cowbox-config.5"])
 }
@@ -102,7 +112,11 @@ fn describe(draft: &mut Draft, command: &Command) {
 }
 
 fn synopsis(verb: &Command) -> Vec<Inline> {
-    let mut words = vec![bold(format!("cowbox {}", verb.get_name())), roman(" [options]")];
+    synopsis_of(verb, &[bold(format!("cowbox {}", verb.get_name()))])
+}
+
+fn synopsis_of(verb: &Command, name: &[Inline]) -> Vec<Inline> {
+    let mut words = [name, &[roman(" [options]")]].concat();
     if verb.has_subcommands() {
         words.extend([roman(" ["), variable("verb"), roman("]")]);
     }
@@ -126,8 +140,12 @@ fn title(arg: &Arg) -> String {
     short.into_iter().chain(long).collect::<Vec<_>>().join(", ")
 }
 
+/// Whether a verb of a verb has more to say than a line.
+fn has_page(inner: &Command) -> bool {
+    inner.get_positionals().next().is_some()
+}
+
 fn options(draft: &mut Draft, command: &Command) {
-    draft.heading("OPTIONS");
     for arg in command.get_positionals().chain(command.get_opts()).chain(command.get_arguments().filter(is_flag)) {
         if arg.is_hide_set() {
             continue;

@@ -43,6 +43,12 @@ pub struct Record {
     /// The prepared environment that it stands on.
     #[serde(default)]
     pub setup: Option<SetupRecord>,
+    /// Layers between that and the repo, the topmost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub below: Vec<BytePath>,
+    /// The run of a task that it belongs to, which throws it away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// The last time that a command ran in it.
     pub incarnation: Option<Incarnation>,
     /// What was done with it, oldest first.

@@ -12,6 +12,7 @@ use super::lock::Lock;
 use super::record::Record;
 use crate::changes::read::Layers;
 use crate::error::{Error, Result};
+use crate::layer::spread;
 
 /// All sessions of the user.
 #[derive(Clone, Debug)]
@@ -58,7 +59,7 @@ impl Store {
         let make = |dir: &Path, recursive: bool| DirBuilder::new().recursive(recursive).mode(0o700).create(dir);
         let made = match make(&dir, false) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                make(&self.root, true).and_then(|()| make(&dir, false))
+                make(&self.root, true).inspect(|()| spread::entries_of(&self.root)).and_then(|()| make(&dir, false))
             }
             other => other,
         };
@@ -161,6 +162,8 @@ impl Session {
         if let Some(layer) = self.record.setup.as_ref().and_then(|setup| setup.layer.as_ref()) {
             layers.setup = Some((layer.0.clone(), crate::layer::Encoding::Userxattr));
         }
+        let below = self.record.below.iter().map(|layer| (layer.0.clone(), crate::layer::Encoding::Userxattr));
+        layers.below.splice(0..0, below);
         layers
     }
 

@@ -147,6 +147,8 @@ pub struct RunSettings {
     pub on_exit: Option<OnExit>,
     /// What native hides.
     pub masked: Vec<PathBuf>,
+    /// Where native shows the repo, if not at its own path. Nobody can set it: tasks have one place on every host.
+    pub workspace: Option<PathBuf>,
     /// Profile of a run that names neither a profile nor a command.
     pub default_profile: Option<String>,
     /// The user's own profiles.
@@ -190,6 +192,7 @@ impl RunSettings {
             },
             on_exit: args.on_exit.or(config.on_exit),
             masked,
+            workspace: None,
             default_profile: config.default_profile,
             profiles: config.profiles,
         })

@@ -41,6 +41,10 @@ impl Preparer<'_> {
         if !setup.services.is_empty() {
             key.add("the services", &json(serde_json::to_value(&setup.services).unwrap_or_default()));
         }
+        for layer in &self.plan.below {
+            // Its path says what is in it.
+            key.add("what lies over the repository", layer.as_os_str().as_encoded_bytes());
+        }
         for input in &setup.inputs {
             key.add_file(self.files, input).map_err(|e| Error::io("read", input, e))?;
         }

@@ -57,8 +57,8 @@ impl Preparer<'_> {
             let path = dir.join(part);
             remove::tree(&path).map_err(|e| Error::io("remove", &path, e))?;
         }
-        record.covers = layer::finish(&layer, self.files.root())
-            .or_else(|_| layer::finish_closed(&layer, self.files.root(), &dir.join("covers.json")))?;
+        record.covers = layer::finish(&layer, &self.plan.below, self.files.root())
+            .or_else(|_| layer::finish_closed(&layer, &self.plan.below, self.files.root(), &dir.join("covers.json")))?;
         record.home = self.keep_home(dir)?.as_deref().map(Into::into);
         Ok(())
     }

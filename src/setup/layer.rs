@@ -1,7 +1,7 @@
 //! The layer that preparing wrote over the repo, once it is finished.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
@@ -19,8 +19,8 @@ use crate::layer::{Encoding, access};
 
 /// Takes out of the layer what is as in the repo, and tells which of the repo's files it hides: when one of those
 /// changes, the layer is out of date.
-pub fn finish(layer: &Path, repo: &Path) -> Result<Vec<Covered>> {
-    let reading = look(layer, repo)?;
+pub fn finish(layer: &Path, below: &[PathBuf], repo: &Path) -> Result<Vec<Covered>> {
+    let reading = look(layer, below, repo)?;
     for seen in reading.seen.iter().filter(|seen| seen.same) {
         let is_file = seen.host.is_some_and(|host| host.meta.kind != Kind::Dir) && seen.session.is_some();
         let changed = reading.set.changes.iter().any(|change| change.path == seen.path);
@@ -46,10 +46,10 @@ pub fn finish(layer: &Path, repo: &Path) -> Result<Vec<Covered>> {
 
 /// The same where files belong to other ids or are closed to their owner. In a child, for this process must stay what
 /// it is; `answer` is a file for what that finds.
-pub fn finish_closed(layer: &Path, repo: &Path, answer: &Path) -> Result<Vec<Covered>> {
+pub fn finish_closed(layer: &Path, below: &[PathBuf], repo: &Path, answer: &Path) -> Result<Vec<Covered>> {
     access::apart(|| {
         access::gain()?;
-        let text = serde_json::to_vec(&finish(layer, repo)?).map_err(|e| Error::new(e.to_string()))?;
+        let text = serde_json::to_vec(&finish(layer, below, repo)?).map_err(|e| Error::new(e.to_string()))?;
         fs::write(answer, text).map_err(|e| Error::io("write", answer, e))
     })?;
     let text = fs::read(answer).map_err(|e| Error::io("read", answer, e))?;
@@ -58,8 +58,9 @@ pub fn finish_closed(layer: &Path, repo: &Path, answer: &Path) -> Result<Vec<Cov
 }
 
 /// What the layer changes.
-pub fn look(layer: &Path, repo: &Path) -> Result<Reading> {
-    let layers = Layers::simple(layer.to_path_buf(), Encoding::Userxattr, repo.to_path_buf());
+fn look(layer: &Path, below: &[PathBuf], repo: &Path) -> Result<Reading> {
+    let mut layers = Layers::simple(layer.to_path_buf(), Encoding::Userxattr, repo.to_path_buf());
+    layers.below.splice(0..0, below.iter().map(|layer| (layer.clone(), Encoding::Userxattr)));
     read(&layers, &Base::nothing())
         .map_err(|e| Error::new(format!("cannot read {} of the setup layer: {}", show(&e.path), reason(&e.source))))
 }

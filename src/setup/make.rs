@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::plan::{Hook, Step, StepCommand};
 use super::progress::{Progress, short};
@@ -12,12 +12,44 @@ use super::redact::Redactor;
 use super::room::{Ended, Job, Room, Silent};
 use crate::error::{Error, Kind, Result, show};
 use crate::policy::environment::Environment;
+use crate::session::record::Incarnation;
 use crate::ui::{Ui, sanitize};
 
 /// The exit code of engines that could not run something.
 const ENGINE_FAILED: u8 = 125;
 /// How long a question to the sandbox may take.
 pub const QUESTION: Duration = Duration::from_secs(60);
+
+/// A step that has ended, for who keeps a record.
+#[derive(Clone, Debug)]
+pub struct StepEnded {
+    /// What ran, without secrets.
+    pub command: Vec<String>,
+    /// Where, inside.
+    pub dir: PathBuf,
+    /// Names of its variables.
+    pub env: Vec<String>,
+    /// Its exit code.
+    pub code: u8,
+    /// How long it took.
+    pub took: Duration,
+    /// When it ended.
+    pub ended: SystemTime,
+}
+
+/// What somebody who keeps a record is told.
+#[derive(Clone, Debug)]
+pub enum Happened {
+    /// Something is being made in this directory.
+    Began(PathBuf),
+    /// Its sandbox is there.
+    Opened(Option<Incarnation>),
+    /// A step has ended.
+    Ended(StepEnded),
+}
+
+/// Somebody who keeps a record.
+pub type Observer<'a> = &'a dyn Fn(Happened);
 
 /// Runs steps in a room.
 pub struct Maker<'a> {
@@ -37,6 +69,8 @@ pub struct Maker<'a> {
     pub logs: &'a Path,
     /// Where they are after a failure.
     pub kept_logs: &'a Path,
+    /// Told of every step that has ended.
+    pub observer: Option<Observer<'a>>,
 }
 
 impl Maker<'_> {
@@ -150,7 +184,17 @@ impl Maker<'_> {
             secrets: self.secrets,
             limit: None,
         });
-        room.run(&jobs.collect::<Vec<_>>(), progress)
+        let ended = room.run(&jobs.collect::<Vec<_>>(), progress)?;
+        if let Some(observer) = self.observer {
+            for (n, ended) in ended.iter().enumerate() {
+                let words = commands[n].iter().map(|word| self.secrets.text(&word.to_string_lossy())).collect();
+                let (dir, env) = (dirs[n].clone(), envs[n].names());
+                let (code, took) = (ended.code, ended.took);
+                let step = StepEnded { command: words, dir, env, code, took, ended: SystemTime::now() };
+                observer(Happened::Ended(step));
+            }
+        }
+        Ok(ended)
     }
 
     /// What a step is called: its command, in one line.

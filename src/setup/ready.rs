@@ -11,7 +11,7 @@ use super::files::RepoFiles;
 use super::image::Found;
 use super::keep::{self, KeepHalf, Unmade};
 use super::key::Key;
-use super::make::{Maker, millis_since};
+use super::make::{Happened, Maker, Observer, millis_since};
 use super::packages::Packages;
 use super::plan::{EnvProbe, SetupPlan, Source, Step};
 use super::redact::Redactor;
@@ -50,6 +50,8 @@ pub struct Preparer<'a> {
     pub rebuild: bool,
     /// Takes what a setup left that failed; `None`: nothing is kept.
     pub failed: Option<KeepHalf<'a>>,
+    /// Told of every step.
+    pub observer: Option<Observer<'a>>,
     /// Where it talks.
     pub ui: &'a Ui,
 }
@@ -112,10 +114,16 @@ impl Preparer<'_> {
         let packages = Packages::new(self.cache, self.files.root(), &self.choice.caches, native)?;
         let plan = self.sandbox(making, &packages);
         crate::layer::create::of_plan(&plan)?;
+        if let Some(observer) = self.observer {
+            observer(Happened::Began(making.dir.clone()));
+        }
         let mut env = self.step_env(&plan);
         packages.add_to(&mut env);
         let mut room = Room::open(self.engine, plan.clone(), &logs.join("engine.log"))
             .map_err(|e| e.with_kind(Kind::NotStarted))?;
+        if let Some(observer) = self.observer {
+            observer(Happened::Opened(room.incarnation().cloned()));
+        }
         let tag = (!native).then(|| keep::prepared_image(&making.id));
         let kept_logs = making.after_failure().join("logs");
         let mut volumes = Vec::new();
@@ -168,6 +176,7 @@ impl Preparer<'_> {
             secrets: self.secrets,
             logs,
             kept_logs,
+            observer: self.observer,
         }
     }
 

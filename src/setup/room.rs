@@ -128,6 +128,8 @@ impl<'a> Room<'a> {
                 ..PolicyRecord::default()
             },
             setup: None,
+            below: Vec::new(),
+            task: None,
             incarnation: Some(Incarnation::begun((!native).then(|| container.clone()), None)),
             history: Vec::new(),
         };
@@ -150,6 +152,11 @@ impl<'a> Room<'a> {
                 Err(error)
             }
         }
+    }
+
+    /// By what it is known on the host.
+    pub fn incarnation(&self) -> Option<&Incarnation> {
+        self.record.incarnation.as_ref()
     }
 
     fn wait_until_ready(&self, container: &str, log: &Path) -> Result<()> {

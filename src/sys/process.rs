@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use rustix::process::{Pid, Signal, set_parent_process_death_signal};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 use rustix::thread::UnshareFlags;
 
 /// Which side of a fork we are on.
@@ -73,6 +73,35 @@ pub fn die_with_parent(command: &mut Command, signal: Signal) {
     // SAFETY: prctl is async-signal-safe.
     unsafe {
         command.pre_exec(move || Ok(set_parent_process_death_signal(Some(signal))?));
+    }
+}
+
+/// Gives the child of `command` a session of its own: it has no terminal to ask at, and leads a process group.
+pub fn without_terminal(command: &mut Command) {
+    // SAFETY: setsid is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| Ok(rustix::process::setsid().map(drop)?));
+    }
+}
+
+/// Has the child of `command` use no more of a resource than `most`, and no more than we may ourselves.
+pub fn bound(command: &mut Command, resource: Resource, most: u64) {
+    let ours = getrlimit(resource);
+    let limit = [ours.current, ours.maximum].into_iter().flatten().fold(most, u64::min);
+    // SAFETY: setrlimit is async-signal-safe.
+    unsafe {
+        command.pre_exec(move || Ok(setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) })?));
+    }
+}
+
+/// Has the child of `command` start without the signals blocked that we wait for.
+pub fn unblock_signals(command: &mut Command) {
+    // SAFETY: sigprocmask is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| {
+            super::signal::unblock_all();
+            Ok(())
+        });
     }
 }
 

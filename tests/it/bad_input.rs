@@ -232,7 +232,7 @@ fn a_full_disk_before_the_start_is_one_clear_line(engine: Engine) {
 fn a_full_disk_while_the_command_runs_loses_nothing(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     let command = "echo first > first; dd if=/dev/zero of=fill bs=1k count=4000 2>/dev/null; echo $?; exit 7";
-    let cowbox = std::env::var("COWBOX_BIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_cowbox").into());
+    let cowbox = crate::common::program().into_string().unwrap();
     // Everything in one namespace, since the disk is gone with it. Leftovers are those of other runs of the tests, whose
     // state is gone.
     let after = format!(

@@ -27,7 +27,7 @@ fn sandbox(engine: Engine) -> Sandbox {
 fn bin(sandbox: &Sandbox) -> PathBuf {
     let dir = sandbox.root().join("bin");
     let _ = fs::create_dir(&dir);
-    let program = std::env::var_os("COWBOX_BIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_cowbox").into());
+    let program = crate::common::program();
     let _ = symlink(program, dir.join("cowbox"));
     dir
 }

@@ -66,6 +66,7 @@ mod signals;
 mod sockets;
 mod streams;
 mod system_calls;
+mod task;
 mod terminal;
 mod timeout;
 mod undo;

@@ -30,7 +30,8 @@ fn the_whole_tree_is_killed(engine: Engine) {
         {sleep}; {sleep}; {sleep}"
     );
     let mark = sleep.replace(' ', "\0");
-    let mut running = sandbox.shell(&["--timeout", "2s"], &script).spawn();
+    // Long enough for a busy machine to look at what runs before it is over.
+    let mut running = sandbox.shell(&["--timeout", "8s"], &script).spawn();
     running.expect("started");
     assert!(!Process::with(&mark).is_empty(), "the test does not find its own processes");
     let output = running.wait().code(124).says("time ran out");

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 
-use crate::common::{Engine, Fingerprint, Sandbox, on};
+use crate::common::{Engine, Fingerprint, Sandbox, on, program};
 use crate::host::in_namespace;
 use crate::landing::{apply, is_back, on_host, undo, writing};
 
@@ -70,9 +70,11 @@ fn without_room_for_what_comes_back_nothing_is_undone(engine: Engine) {
     let sandbox = Sandbox::new(engine);
     let repo = sandbox.root().join("small");
     fs::create_dir(&repo).unwrap();
+    // Not the first word of the call: where signals are ignored, that is `env`.
+    let cowbox = program().into_string().unwrap();
     let fill = format!(
-        "mount -t tmpfs -o size=80m none {0}; cd {0}; head -c 30m /dev/zero > large; \"$1\" run --engine native -- rm large
-        \"$1\" apply -y; head -c 45m /dev/zero > filler; \"$@\" && exit 99; test ! -e large; ls -A; rm filler",
+        "mount -t tmpfs -o size=80m none {0}; cd {0}; head -c 30m /dev/zero > large; {cowbox} run --engine native -- rm large
+        {cowbox} apply -y; head -c 45m /dev/zero > filler; \"$@\" && exit 99; test ! -e large; ls -A; rm filler",
         repo.display()
     );
     let undo = in_namespace(sandbox.cowbox(&["undo", "-y"]).current_dir(sandbox.root()), &fill).output().ok();

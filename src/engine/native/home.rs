@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::show;
-use crate::layer::access;
+use crate::layer::{access, spread};
 use crate::repo::mountinfo;
 
 /// The file in a layer that names its session's directory.
@@ -15,11 +15,9 @@ const OWNER: &str = "session";
 
 /// The user's homes: what HOME says first, then what the system says.
 pub fn directories() -> Vec<PathBuf> {
-    let from_env = std::env::var_os("HOME").filter(|h| !h.is_empty()).map(PathBuf::from);
-    let from_system = crate::engine::passwd::by_uid(access::user()).map(|entry| entry.home);
     let mut homes: Vec<PathBuf> = Vec::new();
-    for home in from_env.into_iter().chain(from_system).filter_map(|home| home.canonicalize().ok()) {
-        if home.parent().is_some() && home.is_dir() && !homes.contains(&home) {
+    for home in candidates() {
+        if !homes.contains(&home) {
             homes.push(home);
         }
     }
@@ -28,7 +26,15 @@ pub fn directories() -> Vec<PathBuf> {
 
 /// The one that is overlaid.
 fn directory() -> Option<PathBuf> {
-    directories().into_iter().next()
+    candidates().next()
+}
+
+/// As they are asked for: whoever wants the first need not ask the system.
+fn candidates() -> impl Iterator<Item = PathBuf> {
+    let from_env = std::env::var_os("HOME").filter(|h| !h.is_empty()).map(PathBuf::from);
+    let from_system = || crate::engine::passwd::by_uid(access::user()).map(|entry| entry.home);
+    let all = from_env.into_iter().chain(std::iter::once_with(from_system).flatten());
+    all.filter_map(|home| home.canonicalize().ok()).filter(|home| home.parent().is_some() && home.is_dir())
 }
 
 /// Why the home cannot be copy-on-write: the kernel refuses an overlay over a tree with mounts in it.
@@ -53,7 +59,9 @@ pub fn layer(session_dir: &Path) -> Option<PathBuf> {
     }
     let uid = access::user();
     let base = PathBuf::from(format!("/var/tmp/cowbox-{uid}"));
-    let _ = DirBuilder::new().mode(0o700).create(&base);
+    if DirBuilder::new().mode(0o700).create(&base).is_ok() {
+        spread::entries_of(&base);
+    }
     // Anybody can create names in /var/tmp: only a directory that is ours alone will do.
     let meta = fs::symlink_metadata(&base).ok()?;
     let ours = meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0;

@@ -17,6 +17,7 @@ pub mod secrets;
 mod sockets;
 mod streams;
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use rustix::thread::UnshareFlags;
@@ -114,6 +115,15 @@ impl Engine for Native {
 
     fn exec(&self, record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
         enter::start(record, spec)
+    }
+
+    fn exec_prefix(&self, record: &Record) -> Result<Vec<OsString>> {
+        // There is no other client than ourselves.
+        let own = std::env::current_exe()
+            .map_err(|e| Error::new(format!("cannot tell where cowbox is: {}", crate::error::reason(&e))))?;
+        let mut words = vec![own.into_os_string()];
+        words.extend(["exec", record.id.as_str(), "--"].map(Into::into));
+        Ok(words)
     }
 
     fn sweep(&self, record: &Record) -> Result<()> {

@@ -19,10 +19,12 @@ pub fn listening() -> Vec<PathBuf> {
             _ => {}
         }
     }
+    found.retain(|path| !PRIVATE.iter().any(|dir| path.starts_with(dir)));
+    found.sort();
+    found.dedup();
     // Daemons also bind under one name and rename it when they listen: then it is one of its neighbours.
     let renamed: Vec<PathBuf> = found.iter().filter(|path| !path.exists()).flat_map(|path| neighbours(path)).collect();
     found.extend(renamed);
-    found.retain(|path| !PRIVATE.iter().any(|dir| path.starts_with(dir)));
     found.sort();
     found.dedup();
     found

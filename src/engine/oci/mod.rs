@@ -200,6 +200,15 @@ pub fn exec(client: &Client, record: &Record, spec: &ExecSpec<'_>, detach_keys: 
     Ok(Box::new(Attached::spawn(client, ready, Behind::Command { container, token }, None)?))
 }
 
+/// The words before a command of somebody else's. The container's own user, variables and limits hold for it.
+pub fn exec_prefix(client: &Client, record: &Record) -> Vec<OsString> {
+    let container = record.incarnation.as_ref().and_then(|run| run.container.clone()).unwrap_or_default();
+    let mut words = vec![client.program().as_os_str().to_owned()];
+    words.extend(["exec", "--interactive", "--workdir"].map(Into::into));
+    words.extend([record.policy.workdir.0.clone().into_os_string(), container.into()]);
+    words
+}
+
 /// Whether a container runs: an attached client says nothing when it does.
 pub fn is_running(client: &Client, container: &str) -> bool {
     let state = client.capture(&["container", "inspect", "--format", "{{.State.Running}}", container]);

@@ -11,6 +11,7 @@ mod node;
 mod python;
 mod ruby;
 mod rust;
+mod tasks;
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;

@@ -1,0 +1,230 @@
+//! What a run leaves: changes as a patch and as JSON, files that are wanted, and whether they are as they should be.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::changes::at_start::AtStart;
+use crate::changes::base::Base;
+use crate::changes::read::{self, Layers};
+use crate::changes::sides::{Reader, Sides};
+use crate::changes::{Change, ChangeSet, Class, details, digest};
+use crate::commands::contents::Reachable;
+use crate::commands::context::Context;
+use crate::commands::look::Look;
+use crate::diff::{Failed, Style, json, patch};
+use crate::error::{Error, Result, reason};
+use crate::git;
+use crate::layer::stack::Dir;
+use crate::layer::{Encoding, access, remove};
+use crate::paths::BytePath;
+use crate::session::{Session, SessionId};
+use crate::task::artifacts;
+use crate::task::compat::layer;
+use crate::task::expect;
+use crate::task::halt::Halt;
+use crate::task::outcome::Outcome;
+use crate::task::record::{self, LayerFacts, first};
+use crate::task::spec::Task;
+
+/// Nobody reads more.
+const MOST_NOTICES: usize = 100;
+
+/// What was found in a session that has ended.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Gathered {
+    /// What it changed.
+    pub changes: Option<LayerFacts>,
+    /// The hash of its whole layer, also of what is not shown; none if that is empty.
+    pub layer: Option<String>,
+    /// What is not as the task wants it.
+    pub wrong: Vec<String>,
+    /// What was kept.
+    pub artifacts: Vec<BytePath>,
+    /// How many more were.
+    pub artifacts_more: usize,
+    /// What somebody should know.
+    pub notices: Vec<String>,
+    /// Why there is no more.
+    pub error: Option<String>,
+    /// Whether the host is to blame for that, and not what the task left.
+    pub is_of_host: bool,
+}
+
+/// What somebody wants of a session that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Its changes, by whom.
+    pub changes: Option<&'static str>,
+    /// Whether its layer is kept.
+    pub layer: bool,
+    /// Whether it goes on after that.
+    pub goes_on: bool,
+    /// Expectations and artifacts.
+    pub files: bool,
+    /// Whether its patch is part of the record.
+    pub kept: bool,
+}
+
+/// All that is wanted, or why not.
+pub fn all(context: &Context<'_>, id: &SessionId, asked: &Asked, task: &Task, run: &Path) -> Gathered {
+    let mut out = Gathered::default();
+    let ended = super::inside::session(context, id).and_then(|mut session| {
+        context.reconcile(&mut session)?;
+        Ok(session)
+    });
+    let session = match ended {
+        Ok(session) => session,
+        Err(error) => return Gathered { is_of_host: true, ..Gathered::unread(error.message()) },
+    };
+    let mut look = || -> Result<()> {
+        if let Some(by) = asked.changes {
+            out.changes = Some(changes(context, &session, by, asked.goes_on, run)?);
+        }
+        if asked.layer {
+            out.layer = hash_of_layer(context, &session)?;
+        }
+        if asked.files { files(context, &session, task, run, &mut out) } else { Ok(()) }
+    };
+    if let Err(error) = look() {
+        (out.error, out.is_of_host) = (Some(error.message().to_owned()), error.is_of_host());
+    }
+    out
+}
+
+/// Writes `changes.patch` and `changes.json` of a session. One that `goes_on` must know later what it saw by then.
+fn changes(context: &Context<'_>, session: &Session, by: &str, goes_on: bool, run: &Path) -> Result<LayerFacts> {
+    let look =
+        if goes_on { context.note_at_end(session, &AtStart::default())? } else { context.look_at_last(session)? };
+    // Most commands change nothing: then nobody has to be asked what git makes of it.
+    let look = if look.set().changes.is_empty() { look } else { context.look_closer(session, look)? };
+    let contents = Reachable::new(context, session, &look)?;
+    let shown = shown(&look);
+    let unwritten = |failed: Failed| match failed {
+        Failed::Unreadable(e) => context.unreadable(session, &e),
+        Failed::Write(e) => Error::io("write", run, e),
+    };
+    let create = |name: &str| File::create(run.join(name)).map(BufWriter::new).map_err(|e| Error::io("write", run, e));
+    patch::write(&shown.changes, &contents, Style::default(), &mut create("changes.patch")?).map_err(unwritten)?;
+    let whole = context.with_access(session, || digest::digest(look.set(), contents.sides()))?;
+    let own = context.with_access(session, || digest::digest(&shown, contents.sides()))?;
+    let details = |change: &Change| {
+        let mut details = details::of(change, &contents)?;
+        details.risks.extend(look.risks_of(change));
+        Ok(details)
+    };
+    let commits = git::commits::list(&session.record.repo.0, session.dir());
+    let commits = commits.map_or(json::Commits::UNKNOWN, json::Commits::from);
+    let head = json::Head::of(session, whole);
+    json::write(&head, &look.set().changes, &details, &commits, &mut create("changes.json")?).map_err(unwritten)?;
+    let (files, more) = names(&shown);
+    Ok(LayerFacts { by: by.to_owned(), digest: own, files, more, patch: "changes.patch".to_owned() })
+}
+
+fn hash_of_layer(context: &Context<'_>, session: &Session) -> Result<Option<String>> {
+    let upper = session.upper();
+    let hash = match layer::hash_of(&upper) {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+            context.gain_access(session)?;
+            layer::hash_of(&upper)
+        }
+        other => other,
+    };
+    hash.map_err(|e| Error::new(format!("cannot read what the fix changed: {}", reason(&e))))
+}
+
+/// What an apply would land: what git ignores is not the work of anybody.
+fn shown(look: &Look) -> ChangeSet {
+    let mut set = look.set().clone();
+    set.changes.retain(|change| !change.is_vcs() && change.class != Class::Ignored);
+    set
+}
+
+fn names(set: &ChangeSet) -> (Vec<BytePath>, usize) {
+    record::names(set.changes.iter().map(|change| change.path.as_path()))
+}
+
+/// What layers of fixes change, as `compat.patch`.
+pub fn fixes(layers: &[PathBuf], repo: &Path, run: &Path) -> Result<LayerFacts> {
+    let session = layers.iter().map(|layer| (layer.clone(), Encoding::Userxattr)).collect();
+    let layers = Layers { session, setup: None, below: vec![(repo.to_path_buf(), Encoding::Plain)] };
+    let base = Base::nothing();
+    let unreadable =
+        |e: read::Unreadable| Error::new(format!("cannot read {}: {}", crate::error::show(&e.path), reason(&e.source)));
+    let set = match read::read(&layers, &base) {
+        Err(e) if e.needs_access() => {
+            access::gain()?;
+            read::read(&layers, &base)
+        }
+        other => other,
+    };
+    let set = set.map_err(unreadable)?.set;
+    let sides = Sides::open(&layers, &base, "compat").map_err(unreadable)?;
+    let path = run.join("compat.patch");
+    let mut file = File::create(&path).map(BufWriter::new).map_err(|e| Error::io("write", &path, e))?;
+    patch::write(&set.changes, &sides, Style::default(), &mut file).map_err(|failed| match failed {
+        Failed::Unreadable(e) => unreadable(e),
+        Failed::Write(e) => Error::io("write", &path, e),
+    })?;
+    let digest = digest::digest(&set, &sides).map_err(unreadable)?;
+    let (files, more) = names(&set);
+    Ok(LayerFacts { by: "compat".to_owned(), digest, files, more, patch: "compat.patch".to_owned() })
+}
+
+/// Files that the task expects and wants, as the session left them. `run` is where they are kept.
+fn files(context: &Context<'_>, session: &Session, task: &Task, run: &Path, out: &mut Gathered) -> Result<()> {
+    let mut stack = session.layers();
+    let mut all = std::mem::take(&mut stack.session);
+    all.extend(stack.setup.take());
+    all.append(&mut stack.below);
+    let stack: Vec<(&Path, Encoding)> = all.iter().map(|(path, encoding)| (path.as_path(), *encoding)).collect();
+    let kept_in = run.join("artifacts");
+    let look = || -> io::Result<Gathered> {
+        // Somebody may have been cut off in the middle of it.
+        if fs::read_dir(&kept_in)?.next().is_some() {
+            remove::tree(&kept_in)?;
+            fs::create_dir(&kept_in)?;
+        }
+        let reader = Reader::new(Dir::root(&stack)?);
+        let wrong = expect::check(&reader, &task.expect)?;
+        let kept = artifacts::keep(&reader, &task.artifacts, &kept_in)?;
+        Ok(Gathered { wrong, artifacts: kept.files, notices: kept.notices, ..Gathered::default() })
+    };
+    let found = match look() {
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+            context.gain_access(session)?;
+            look()
+        }
+        other => other,
+    };
+    let unread = |e: io::Error| Error::new(format!("cannot read what the run left: {}", reason(&e))).because_of(&e);
+    let found = found.map_err(unread)?;
+    out.wrong = found.wrong;
+    (out.artifacts, out.artifacts_more) = record::names(found.artifacts.iter().map(|path| path.0.as_path()));
+    let more;
+    (out.notices, more) = first(found.notices, MOST_NOTICES);
+    if more > 0 {
+        out.notices.push(format!("{more} more notices are left out"));
+    }
+    Ok(())
+}
+
+impl Gathered {
+    /// Of what cannot be read.
+    pub fn unread(why: impl Into<String>) -> Self {
+        Self { error: Some(why.into()), ..Self::default() }
+    }
+
+    /// Of a process that died.
+    pub fn lost() -> Self {
+        Self::unread("the process that collects died")
+    }
+
+    /// What a run that did well comes to if there should be more. What cannot be read is the doing of whoever left it.
+    pub fn halt(&self) -> Option<Halt> {
+        let outcome = if self.is_of_host { Outcome::InfraError } else { Outcome::Failed };
+        self.error.clone().map(|why| Halt::Over(outcome, why))
+    }
+}

@@ -1,0 +1,100 @@
+//! Looks after a sandbox from outside while something runs in it.
+
+use std::path::{Path, PathBuf};
+
+use super::told::{Note, Told, interfaces, limits};
+use crate::commands::context::Context;
+use crate::engine::{Engine, Kind, detect, native};
+use crate::error::reason;
+use crate::policy::limits::show_size;
+use crate::session::SessionId;
+use crate::task::desk;
+use crate::task::meter::Meter;
+
+/// How often somebody asks an engine for the process of a container.
+const ASKS: usize = 5;
+
+/// Looks after a sandbox while its command runs.
+pub struct Watch<'a> {
+    context: &'a Context<'a>,
+    note: &'a Path,
+    disk: Option<u64>,
+    meter: Option<Meter>,
+    asked: usize,
+}
+
+impl<'a> Watch<'a> {
+    /// Over the sandbox that `note` will tell of.
+    pub fn new(context: &'a Context<'a>, note: &'a Path, disk: Option<u64>) -> Self {
+        Self { context, note, disk, meter: None, asked: 0 }
+    }
+
+    /// Why it must end, if it must.
+    pub fn look(&mut self) -> Option<String> {
+        let note = Note::read(self.note)?;
+        if note.interfaces.is_none() && self.asked < ASKS {
+            self.asked += 1;
+            self.ask(note.clone());
+        }
+        let most = self.disk?;
+        let meter = self.meter.get_or_insert_with(|| Meter::of(written(&note.dir.0), most));
+        why_over(meter, most)
+    }
+
+    /// Which interfaces and limits the container has, by its first process.
+    fn ask(&self, mut note: Note) {
+        let Some(container) = note.container.clone() else { return };
+        let engine = engine_of(self.context, &note);
+        let pid = engine.and_then(|engine| first_process(engine.as_ref(), &container));
+        note.interfaces = pid.and_then(interfaces);
+        note.limits = pid.map(limits).unwrap_or_default();
+        if note.interfaces.is_some() {
+            note.write(self.note);
+        }
+    }
+}
+
+fn engine_of(context: &Context<'_>, note: &Note) -> Option<Box<dyn Engine>> {
+    let session = context.store.read(&SessionId::parse(&note.session)?).ok().flatten()?;
+    detect::open(session.record.engine.kind, &context.places, context.ui).ok()
+}
+
+/// The first process of a container that runs, seen from the host.
+pub fn first_process(engine: &dyn Engine, container: &str) -> Option<i32> {
+    let said = engine.client()?.capture(&["container", "inspect", "--format", "{{.State.Pid}}", container]);
+    said.ok()?.trim().parse().ok().filter(|pid| *pid > 0)
+}
+
+/// Whether a container ever ran, by what its engine remembers. Exit codes and outputs are the task's to choose.
+pub fn has_started(context: &Context<'_>, note: &Note, since: &str) -> bool {
+    let (Some(engine), Some(container)) = (engine_of(context, note), &note.container) else { return false };
+    let Some(client) = engine.client() else { return false };
+    let (container, now) = (format!("container={container}"), format!("--until={}", desk::now()));
+    // Otherwise they wait for more. podman gives nothing up to a time that is over when it looks.
+    let no_more = if engine.record().kind == Kind::Podman { "--stream=false" } else { &now };
+    let words = ["events", "--since", since, no_more, "--filter", &container, "--filter", "event=start"];
+    client.capture(&words).is_ok_and(|said| !said.trim().is_empty())
+}
+
+/// The same for a setup: `answer` is where it says what it makes.
+pub fn setup(meter: &mut Option<Meter>, most: u64, answer: &Path) -> Option<String> {
+    if meter.is_none() {
+        let making = Told::read(answer).ok()?.making?;
+        *meter = Some(Meter::of(written(&making.0), most));
+    }
+    why_over(meter.as_mut()?, most)
+}
+
+/// Where what is written in a sandbox ends up. Beside it the kernel keeps things that nobody may read.
+fn written(dir: &Path) -> Vec<PathBuf> {
+    let home = native::home_layer(dir).map(|layer| layer.join("upper"));
+    [dir.join("upper")].into_iter().chain(home).collect()
+}
+
+fn why_over(meter: &mut Meter, most: u64) -> Option<String> {
+    match meter.is_over() {
+        Ok(false) => None,
+        Ok(true) => Some(format!("more than {} were written to the workspace", show_size(most))),
+        Err(e) => Some(format!("what was written to the workspace cannot be measured: {}", reason(&e))),
+    }
+}

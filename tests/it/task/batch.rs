@@ -1,0 +1,323 @@
+//! Many tasks at once: stopped, killed, gone on with, and nothing lost.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+use super::Tasks;
+use crate::common::{Engine, on, on_every_engine, wait_until};
+
+on_every_engine!(
+    a_batch_that_is_stopped_goes_on_where_it_was,
+    many_tasks_with_failures_survive_a_kill,
+    every_repetition_is_gone_on_with,
+    a_run_whose_process_dies_leaves_nothing,
+);
+on!(native:
+    after_a_failure_fail_fast_begins_nothing,
+    one_batch_at_a_time_in_a_directory,
+    what_nobody_got_to_is_cleared_away_by_resume,
+    runs_one_after_the_other_share_nothing,
+    a_second_signal_says_nothing_about_a_task,
+    a_terminal_shows_a_table,
+    nothing_of_a_table_stays_on_the_screen,
+    events_that_are_lost_are_told_of,
+    reports_are_written_in_four_forms
+);
+
+const NONE: &str = "repo: {path: ../home/api}\nsetup: {convention: none}\n";
+
+fn a_batch_that_is_stopped_goes_on_where_it_was(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.task("a-quick", &format!("{NONE}run: {{command: 'true'}}\n"));
+    tasks.task("b-slow", &format!("{NONE}run: {{command: 'test -e /tmp/nothing; echo under way; sleep 5'}}\n"));
+    tasks.task("c-later", &format!("{NONE}run: {{command: 'true'}}\n"));
+    let mut running = tasks.run(&["--events", "-", "--stream"], &["tasks"]).patiently(Duration::from_secs(120)).spawn();
+    running.expect("under way");
+    running.signal(Signal::SIGINT);
+    let output = running.wait().code(130);
+    assert!(output.stderr().contains("--resume"), "{output:?}");
+    assert_eq!(tasks.runs().len(), 1);
+    tasks.nothing_is_left();
+    tasks.sandbox.check_leftovers();
+    let refused = tasks.run(&[], &["tasks/c-later.yaml"]).output().code(2);
+    assert!(refused.stderr().contains("has not ended: 1 of 3 runs have"), "{refused:?}");
+    assert!(refused.stderr().contains("--resume"), "{refused:?}");
+    let first = tasks.runs().remove(0).dir;
+    let output = tasks.run(&["--resume", "runs"], &[]).patiently(Duration::from_secs(120)).output().ok();
+    assert!(output.stdout().contains("3 passed"), "{output:?}");
+    assert!(tasks.runs().iter().any(|run| run.dir == first), "what had ended is not run again");
+    assert_eq!(tasks.runs().len(), 3);
+    tasks.nothing_is_left();
+    let summary = || -> serde_json::Value {
+        serde_json::from_slice(&fs::read(tasks.path("runs/summary.json")).unwrap()).unwrap()
+    };
+    let took = summary()["duration_ms"].as_u64().unwrap();
+    assert!(took >= 5000, "{took} with what it took before");
+    let _ = tasks.run(&["--resume", "runs"], &[]).output().ok();
+    assert!(summary()["duration_ms"].as_u64().unwrap() >= took);
+    // Neither other tasks nor another engine are the same batch.
+    let other = Engine::ALL.into_iter().find(|other| *other != engine).unwrap().name();
+    let resumed = tasks.sandbox.cowbox(&["task", "run", "--resume", "runs", "--engine", other]);
+    let _ = resumed.current_dir(tasks.sandbox.root()).output().code(2).says("begun with another engine");
+    tasks.task("b-slow", &format!("{NONE}run: {{command: 'true'}}\n"));
+    let _ = tasks.run(&["--resume", "runs"], &[]).output().code(2).says("b-slow.yaml has changed since");
+    // It has ended now, and another may take its place.
+    let _ = tasks.run(&[], &["tasks/c-later.yaml"]).output().ok();
+}
+
+/// A tenth takes too long, a tenth has no code.
+fn many_tasks_with_failures_survive_a_kill(engine: Engine) {
+    let count = if engine == Engine::Native { 50 } else { 20 };
+    let tasks = Tasks::new(engine);
+    tasks.code("code", &[("x", "x\n")]);
+    for number in 0..count {
+        let name = format!("t{number:02}");
+        let body = match number % 10 {
+            3 => {
+                "repo: {path: ../code, ref: main}\nenvironment: {timeout: {run: 1s}}\nsetup: {convention: none}\nrun: {command: sleep 60}\n"
+            }
+            7 => "repo: {path: ../code, ref: missing}\nsetup: {convention: none}\nrun: {command: 'true'}\n",
+            _ => "repo: {path: ../code, ref: main}\nsetup: {convention: none}\nrun: {command: cat x}\n",
+        };
+        tasks.task(&name, body);
+    }
+    let running = tasks.run(&["-j", "4"], &["tasks"]).spawn();
+    wait_until("some have ended", || (tasks.runs().len() >= count / 5).then_some(()));
+    running.signal(Signal::SIGKILL);
+    drop(running);
+    tasks.sandbox.check_leftovers();
+    let before: BTreeSet<_> = tasks.runs().into_iter().map(|run| run.dir).collect();
+    assert!(before.len() < count, "it was killed in the middle");
+    let resumed = tasks.run(&["--resume", "runs", "-j", "4", "--json"], &[]).patiently(Duration::from_secs(900));
+    let summary = resumed.output().code(1).json();
+    let tenth = count / 10;
+    assert_eq!(
+        summary["counts"],
+        serde_json::json!({"infra-error": tenth, "passed": count - 2 * tenth, "timeout": tenth})
+    );
+    assert_eq!((&summary["not_run"], summary["runs"].as_array().unwrap().len()), (&0.into(), count));
+    let after = tasks.runs();
+    assert_eq!(after.len(), count);
+    assert!(before.iter().all(|dir| after.iter().any(|run| run.dir == *dir)));
+    let names: BTreeSet<_> = after.iter().map(|run| run.record["task"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(names.len(), count);
+    tasks.nothing_is_left();
+}
+
+fn every_repetition_is_gone_on_with(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    // It is never the same, and prints more than is kept.
+    let random = "head -c 9000 /dev/zero; cat /proc/sys/kernel/random/uuid | tr -d - | cut -c1-9 > x";
+    tasks.task("a", &format!("{NONE}run: {{command: 'sleep 0.2; {random}'}}\n"));
+    tasks.task("b", &format!("{NONE}run: {{command: 'sleep 0.3'}}\n"));
+    let options = ["-j", "2", "--repeat", "4", "--check", "--max-log", "4k"];
+    let running = tasks.run(&options, &["tasks"]).spawn();
+    wait_until("some have ended", || (tasks.runs().len() >= 2).then_some(()));
+    running.signal(Signal::SIGKILL);
+    drop(running);
+    tasks.sandbox.check_leftovers();
+    let before = tasks.runs().len();
+    assert!(before < 8, "it was killed in the middle");
+    let resumed = tasks.run(&["--resume", "runs", "-j", "2", "--json"], &[]).patiently(Duration::from_secs(120));
+    let output = resumed.output().code(1);
+    assert!(output.stderr().contains("a #2: ") && output.stderr().contains("a #4: "), "{output:?}");
+    let summary = output.json();
+    let runs = summary["runs"].as_array().unwrap().iter();
+    let found: Vec<(&str, u64)> =
+        runs.map(|run| (run["task"].as_str().unwrap(), run["repeat"].as_u64().unwrap())).collect();
+    let all: Vec<(&str, u64)> = ["a", "b"].into_iter().flat_map(|task| (1..=4).map(move |n| (task, n))).collect();
+    assert_eq!(found, all);
+    assert_eq!(tasks.runs().len(), 8, "{before} had ended already");
+    assert!(tasks.runs().iter().all(|run| run.record["max_log"] == 4096), "what was asked for at first counts");
+    tasks.nothing_is_left();
+}
+
+/// Processes of a batch, without the one that was started.
+fn workers(of: i32) -> Vec<i32> {
+    let children = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
+    children.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+}
+
+fn a_run_whose_process_dies_leaves_nothing(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.task("dies", &format!("{NONE}run: {{command: 'echo under way; sleep 600'}}\n"));
+    let options = ["--events", "-", "--stream"];
+    let mut running = tasks.run(&options, &["tasks"]).patiently(Duration::from_secs(120)).spawn();
+    running.expect("under way");
+    for worker in workers(running.pid()) {
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(worker), Signal::SIGKILL).unwrap();
+    }
+    let output = running.wait().code(1);
+    assert!(!output.stderr().contains("warning"), "{output:?}");
+    let summary: serde_json::Value =
+        serde_json::from_slice(&fs::read(tasks.path("runs/summary.json")).unwrap()).unwrap();
+    assert_eq!(summary["runs"][0]["reason"], "the process of the run died");
+    // Without `--resume`.
+    tasks.nothing_is_left();
+    tasks.sandbox.check_leftovers();
+}
+
+fn a_second_signal_says_nothing_about_a_task(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.write("data/x", "");
+    let body = format!(
+        "{NONE}environment: {{mounts: ['../data:/tmp/data']}}\nrun: {{command: \"test ! -e /tmp/data/y || exit 0; trap '' TERM INT; echo under way; while :; do sleep 1; done\"}}\n"
+    );
+    tasks.task("a-stubborn", &body);
+    tasks.task("b-later", &format!("{NONE}run: {{command: 'true'}}\n"));
+    let mut running = tasks.run(&["--events", "-", "--stream"], &["tasks"]).spawn();
+    running.expect("under way");
+    running.signal(Signal::SIGINT);
+    std::thread::sleep(Duration::from_millis(300));
+    running.signal(Signal::SIGINT);
+    let _ = running.wait().code(130);
+    let summary: serde_json::Value =
+        serde_json::from_slice(&fs::read(tasks.path("runs/summary.json")).unwrap()).unwrap();
+    assert_eq!((&summary["counts"], &summary["not_run"]), (&serde_json::json!({}), &2.into()));
+    tasks.sandbox.check_leftovers();
+    tasks.write("data/y", "");
+    let output = tasks.run(&["--resume", "runs"], &[]).output().ok();
+    assert!(output.stdout().contains("2 passed"), "{output:?}");
+    tasks.nothing_is_left();
+}
+
+fn after_a_failure_fail_fast_begins_nothing(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.task("a", &format!("{NONE}run: {{command: 'true'}}\n"));
+    tasks.task("b", &format!("{NONE}run: {{command: 'false'}}\n"));
+    tasks.task("c", &format!("{NONE}run: {{command: 'true'}}\n"));
+    let output = tasks.run(&["--fail-fast"], &["tasks"]).output().code(1);
+    assert!(
+        output.stdout().ends_with("1 passed, 1 failed, 1 not run in 0.1s\n") || output.stdout().contains("1 not run")
+    );
+    assert_eq!(tasks.runs().len(), 2);
+}
+
+/// A run has its record before its session goes: whoever is killed between leaves both.
+fn what_nobody_got_to_is_cleared_away_by_resume(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.task("a", &format!("{NONE}run: {{command: 'true'}}\n"));
+    let _ = tasks.run(&[], &["tasks"]).output().ok();
+    tasks.sandbox.sh("echo x > x").done();
+    let session = tasks.sandbox.session_ids().remove(0);
+    let run = tasks.runs().remove(0);
+    let work = run.dir.join("work");
+    let dir = tasks.sandbox.state().join("sessions").join(&session);
+    let note = serde_json::json!({
+        "session": session, "dir": dir, "container": null, "init": null, "interfaces": null, "limits": {},
+    });
+    let put_back = || {
+        let _ = fs::create_dir(&work);
+        fs::write(work.join("batch"), run.record["batch"].as_str().unwrap()).unwrap();
+        fs::write(work.join("run.note"), note.to_string()).unwrap();
+    };
+    put_back();
+    let _ = tasks.run(&["--resume", "runs"], &[]).output().ok();
+    assert!(!work.exists());
+    assert_eq!(tasks.sandbox.session_ids(), std::slice::from_ref(&session), "a note makes no session a task's");
+    let record = dir.join("session.json");
+    let mut said: serde_json::Value = serde_json::from_slice(&fs::read(&record).unwrap()).unwrap();
+    said["task"] = run.record["id"].clone();
+    fs::write(&record, said.to_string()).unwrap();
+    put_back();
+    let _ = tasks.run(&["--resume", "runs"], &[]).output().ok();
+    assert!(!work.exists());
+    assert!(tasks.sandbox.session_ids().is_empty());
+    // Killed right before the last step.
+    for last in [None, Some("lock")] {
+        fs::create_dir(&dir).unwrap();
+        last.inspect(|name| fs::write(dir.join(name), "").unwrap());
+        put_back();
+        let _ = tasks.run(&["--resume", "runs"], &[]).output().ok();
+        assert!(tasks.sandbox.session_ids().is_empty());
+    }
+    assert_eq!(tasks.runs().len(), 1, "it is not run again");
+}
+
+/// One process does them all: a failure, a death and a long log say nothing about the next.
+fn runs_one_after_the_other_share_nothing(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    let bodies = [
+        "run: {command: 'echo one; echo made > made; exit 3'}\nexpect: {exit: 3}\n",
+        "run: {command: 'test ! -e made; kill -9 $$'}\n",
+        "environment: {env: {A: b}}\nrun: {command: 'echo $A; head -c 300000 /dev/zero'}\n",
+        "run: {command: 'test -z \"$A\"; test ! -e made; echo four'}\nartifacts: [made]\n",
+    ];
+    for (number, body) in bodies.iter().enumerate() {
+        tasks.task(&format!("t{number}"), &format!("{NONE}{body}"));
+    }
+    let _ = tasks.run(&["-j", "1"], &["tasks"]).output().code(1);
+    let mut runs = tasks.runs();
+    runs.sort_by_key(|run| run.record["task"].as_str().unwrap().to_owned());
+    let outcomes: Vec<_> = runs.iter().map(|run| run.record["outcome"].as_str().unwrap()).collect();
+    assert_eq!(outcomes, ["passed", "failed", "passed", "passed"]);
+    let printed = |run: usize| fs::read(runs[run].dir.join("logs/run.stdout")).unwrap();
+    assert_eq!((printed(0), printed(1), printed(2).len()), (b"one\n".to_vec(), Vec::new(), 300_002));
+    assert_eq!(printed(3), b"four\n");
+    assert!(fs::read_to_string(runs[0].dir.join("changes.patch")).unwrap().contains("+made"));
+    assert_eq!(fs::read(runs[3].dir.join("changes.patch")).unwrap(), b"");
+    tasks.nothing_is_left();
+}
+
+fn one_batch_at_a_time_in_a_directory(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.task("slow", &format!("{NONE}run: {{command: 'echo under way; sleep 60'}}\n"));
+    let mut running = tasks.run(&["--events", "-", "--stream"], &["tasks"]).spawn();
+    running.expect("under way");
+    let refused = tasks.run(&[], &["tasks"]).output().code(1);
+    assert!(refused.stderr().contains("another batch is running"), "{refused:?}");
+    running.signal(Signal::SIGTERM);
+    let _ = running.wait().code(130);
+}
+
+fn a_terminal_shows_a_table(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.task("alpha", &format!("{NONE}run: {{command: sleep 2}}\n"));
+    tasks.task("beta", &format!("{NONE}run: {{command: sleep 2}}\n"));
+    let mut terminal = tasks.run(&["-j", "2"], &["tasks"]).env("TERM", "xterm").terminal(24, 100);
+    terminal.expect("2 running · 0 passed · 0 failed · 0 left");
+    terminal.expect("run       alpha");
+    terminal.expect("2 passed in");
+    assert_eq!(terminal.wait(), 0);
+}
+
+fn nothing_of_a_table_stays_on_the_screen(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.task("alpha", &format!("{NONE}run: {{command: sleep 600}}\n"));
+    let mut terminal = tasks.run(&[], &["tasks"]).env("TERM", "xterm").terminal(24, 100);
+    terminal.expect("run       alpha");
+    terminal.send("\u{3}");
+    assert_eq!(terminal.wait(), 130);
+    let screen = terminal.now().text();
+    assert!(screen.contains("stopping; once more to stop at once") && screen.contains("1 not run"), "{screen}");
+    assert!(!screen.contains("running") && !screen.contains("left ·"), "{screen}");
+    assert!(!screen.contains("^C"), "{screen}");
+}
+
+fn events_that_are_lost_are_told_of(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.task("t", &format!("{NONE}run: {{command: 'true'}}\n"));
+    let output = tasks.run(&["--events", "/dev/full"], &["tasks"]).output().code(1);
+    assert!(output.stderr().contains("not all events are in /dev/full"), "{output:?}");
+    let _ = tasks.run(&["--events", "-", "--json"], &["tasks"]).output().code(2).says("both write to stdout");
+    tasks.write("events", "before\n");
+    let _ = tasks.run(&["--events", "events"], &["tasks"]).output().ok();
+    let events = fs::read_to_string(tasks.path("events")).unwrap();
+    assert!(events.starts_with("before\n{") && events.contains("run.ended"), "{events}");
+}
+
+fn reports_are_written_in_four_forms(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.task("good", &format!("suite: s\n{NONE}run: {{command: 'true'}}\n"));
+    tasks.task("bad", &format!("{NONE}run: {{command: 'exit 9'}}\n"));
+    let output = tasks.run(&[], &["tasks"]).output().code(1);
+    let read = |name: &str| fs::read_to_string(tasks.path("runs").join(name)).unwrap();
+    assert_eq!(read("summary.txt"), output.stdout());
+    assert!(read("junit.xml").contains("<testcase classname=\"s\" name=\"good\""));
+    assert!(read("report.html").contains("the command ended with 9 instead of 0"));
+    let json: serde_json::Value = serde_json::from_str(&read("summary.json")).unwrap();
+    assert_eq!(json["counts"], serde_json::json!({"failed": 1, "passed": 1}));
+}
