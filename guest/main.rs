@@ -6,6 +6,8 @@
 //!   a missing DIR, or start with a terminal of no size.
 //! - `guest mode MODE DIR …`: gives DIR that mode (a decimal number), then goes on with the next verb. podman gives
 //!   the root of a volume the mode of the image's directory under it.
+//! - `guest tell WORD …`: says WORD and the names of the network interfaces on stderr, then goes on with the next
+//!   verb. What is said before the command runs, the command did not say.
 //! - `guest kill TOKEN SIGNAL`: sends a signal to the `guest init` with that token: no engine passes
 //!   signals on to a command of `exec`.
 //! - `guest give UID GID DIR`: hands every entry below DIR to UID:GID without following a link, so
@@ -26,6 +28,7 @@ mod init;
 mod kill;
 mod no_libc;
 mod sys;
+mod tell;
 mod text;
 
 use files::{cat, probe};
@@ -33,6 +36,7 @@ use give::give;
 use init::{init, set_size};
 use kill::kill;
 use sys::{AT_FDCWD, exit, nr, sys};
+use tell::tell;
 use text::{CStr, is, number, say, say_name};
 
 #[cfg(target_arch = "x86_64")]
@@ -64,6 +68,14 @@ extern "C" fn start(stack: *const usize) -> ! {
         argc -= 3;
         // SAFETY: three entries less are left, as was counted.
         argv = unsafe { argv.add(3) };
+    }
+    // SAFETY: argv has at least three entries, and then the terminating NULL.
+    if argc > 3 && is(unsafe { *argv.add(1) }, b"tell") {
+        // SAFETY: as above.
+        tell(unsafe { *argv.add(2) });
+        argc -= 2;
+        // SAFETY: two entries less are left, as was counted.
+        argv = unsafe { argv.add(2) };
     }
     // SAFETY: index below argc, or the terminating NULL.
     let arg = |i: usize| unsafe { *argv.add(if i < argc { i } else { argc }) };

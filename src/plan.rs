@@ -77,6 +77,9 @@ pub struct Plan {
     pub masked: Vec<PathBuf>,
     /// Where an engine's client writes instead of our own streams: for trial runs.
     pub log: Option<PathBuf>,
+    /// What the helper of a container says on stderr before the command, with the network that it finds: whoever reads
+    /// the stream knows then that the command was started, and in what.
+    pub announce: Option<String>,
     /// The session's own directory on the host.
     pub session_dir: PathBuf,
     /// cowbox's state and cache, never shown inside.

@@ -87,6 +87,10 @@ impl<'a> Context<'a> {
         {
             self.ui.warn(error.message());
         }
+        // What a task left is thrown away with it.
+        if session.record.task.is_some() {
+            return Ok(());
+        }
         self.ui.warn(&format!(
             "session {} had lost its supervisor; it is {next} now and its changes are kept",
             session.name()

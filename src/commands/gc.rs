@@ -305,14 +305,15 @@ fn days_ago(days: u32) -> SystemTime {
 fn unfinished_environments(context: &Context<'_>, used: Option<&[String]>, args: &GcArgs, report: &mut Report) {
     for (_lock, dir) in Cache::new(&context.places.cache).unfinished() {
         let sandbox = room::left_in(&dir);
-        let made = dir.metadata().and_then(|meta| meta.modified());
-        if !args.force && sandbox.is_none() && made.is_ok_and(|made| made > days_ago(FAILED_SETUP_DAYS)) {
-            continue;
-        }
         let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // A session may show what there was of it.
-        if dir.extension().is_some_and(|e| e == "failed") && used.is_none_or(|used| used.contains(&id)) {
-            continue;
+        // What was cut off is of no use to anybody; of what failed there are logs to be read.
+        if dir.extension().is_some_and(|e| e == "failed") {
+            let made = dir.metadata().and_then(|meta| meta.modified());
+            let is_new = sandbox.is_none() && made.is_ok_and(|made| made > days_ago(FAILED_SETUP_DAYS));
+            // A session may show what there was of it.
+            if !args.force && is_new || used.is_none_or(|used| used.contains(&id)) {
+                continue;
+            }
         }
         let bytes = size(&dir);
         if !args.dry_run

@@ -29,6 +29,9 @@ use crate::session::store::NewSession;
 use crate::session::{Session, SessionId, State};
 use crate::sys::process::{Side, exit_now, fork_into};
 
+/// Somebody who must know of a session before anything runs in it.
+pub type Created<'a> = &'a dyn Fn(&Session) -> Result<()>;
+
 /// Everything that is decided before a session exists.
 pub struct Launch<'a> {
     pub context: &'a Context<'a>,
@@ -43,8 +46,8 @@ pub struct Launch<'a> {
     pub report: Option<&'a Report>,
     /// Its changes are looked at when it has ended, even if they are thrown away then.
     pub compared: bool,
-    /// Told when there is a sandbox, before the command runs in it.
-    pub created: Option<&'a dyn Fn(&Session)>,
+    /// Told when there is a session, before anything runs in it: who must know of it and cannot has it not started.
+    pub created: Option<Created<'a>>,
 }
 
 /// A session whose command has ended; still locked.
@@ -183,9 +186,9 @@ impl Launch<'_> {
             }
             let taken = std::mem::replace(&mut place, Place::Taken);
             let (session, lock) = self.record(taken, &plan, &name, incarnation)?;
-            self.created.inspect(|tell| tell(&session));
+            let told = self.created.map_or(Ok(()), |tell| tell(&session));
             open = Some((session, lock));
-            Ok(())
+            told
         });
         let mut sandbox = match started {
             Ok(sandbox) => sandbox,
@@ -231,7 +234,8 @@ impl Launch<'_> {
             // The command has run: its exit code counts, not ours. Unwritten, the record still says
             // "running", and the next command finds out that it is not.
             if let Err(error) = session.write(!plan.ephemeral) {
-                ui.warn(&format!("{}; the changes are kept", error.message()));
+                let kept = if self.task.is_none() { "; the changes are kept" } else { "" };
+                ui.warn(&format!("{}{kept}", error.message()));
             }
         }
         if let Some(parent) = parent.filter(|_| !ready) {

@@ -96,6 +96,7 @@ fn plan(
         masked: settings.masked.clone(),
         log: None,
         session_dir: PathBuf::new(),
+        announce: None,
         private_dirs: Vec::new(),
         workspace,
     })

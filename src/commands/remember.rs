@@ -74,6 +74,7 @@ pub fn plan_again(session: &Session, args: &RunArgs, settings: &RunSettings) -> 
         masked: settings.masked.clone(),
         log: None,
         session_dir: session.dir().to_path_buf(),
+        announce: None,
         private_dirs: Vec::new(),
         workspace,
     })

@@ -120,6 +120,7 @@ fn plan(image: Option<String>, repo: &Path, session_dir: &Path, cache: &Path) ->
         masked: Vec::new(),
         log: Some(session_dir.join("log")),
         session_dir: session_dir.to_path_buf(),
+        announce: None,
         private_dirs: Vec::new(),
         workspace,
     })

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::child::{Attendant, Stream};
 use super::events::Events;
+use super::herald::Herald;
 use super::log::Log;
 use super::record::LogFacts;
 use super::stage::Stage;
@@ -61,6 +62,8 @@ pub struct Attending<'a> {
     watch: Option<&'a mut Watch<'a>>,
     /// For stdout and stderr, where something is to be hidden.
     masks: Option<[redact::Stream; 2]>,
+    /// Who listens to stderr first.
+    herald: Option<&'a mut Herald>,
 }
 
 impl<'a> Attending<'a> {
@@ -74,14 +77,34 @@ impl<'a> Attending<'a> {
         secrets: &Redactor,
     ) -> Self {
         let masks = (*secrets != Redactor::default()).then(|| [secrets.stream(), secrets.stream()]);
-        Self { logs, events, answer, watch, masks }
+        Self { logs, events, answer, watch, masks, herald: None }
     }
 
-    /// What was held back because it could have become a secret.
+    /// With somebody who listens to stderr first.
+    pub fn with_herald(mut self, herald: Option<&'a mut Herald>) -> Self {
+        self.herald = herald;
+        self
+    }
+
+    /// What was held back because it could have become a secret, or the word of a sandbox.
     pub fn finish(mut self) -> io::Result<()> {
+        if let Some(held) = self.herald.take().map(Herald::finish) {
+            self.mask(Stream::Stderr, &held)?;
+        }
         let Some([mut out, mut err]) = self.masks.take() else { return Ok(()) };
         self.keep(Stream::Stdout, &out.finish())?;
         self.keep(Stream::Stderr, &err.finish())
+    }
+
+    /// Keeps it without what is to be hidden.
+    fn mask(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.masks {
+            Some(masks) => {
+                let shown = masks[usize::from(stream == Stream::Stderr)].push(bytes);
+                self.keep(stream, &shown)
+            }
+            None => self.keep(stream, bytes),
+        }
     }
 
     fn keep(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
@@ -128,12 +151,9 @@ impl Attendant for Attending<'_> {
         if let Some(answer) = self.answer.as_mut().filter(|_| stream == Stream::Stdout) {
             answer.extend_from_slice(&bytes[..bytes.len().min(ANSWER.saturating_sub(answer.len()))]);
         }
-        match &mut self.masks {
-            Some(masks) => {
-                let shown = masks[usize::from(stream == Stream::Stderr)].push(bytes);
-                self.keep(stream, &shown)
-            }
-            None => self.keep(stream, bytes),
+        match self.herald.as_mut().filter(|_| stream == Stream::Stderr).map(|herald| herald.push(bytes)) {
+            Some(rest) => self.mask(stream, &rest),
+            None => self.mask(stream, bytes),
         }
     }
 

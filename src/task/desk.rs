@@ -14,6 +14,7 @@ use super::attend::{ANSWER, Attending, Logs, Watch};
 use super::child::{Child, End};
 use super::events::Events;
 use super::halt::Halt;
+use super::herald::Herald;
 use super::meter::Meter;
 use super::outcome::Outcome;
 use super::record::{CommandRecord, NetworkFacts, RunRecord, StageRecord};
@@ -57,6 +58,7 @@ pub struct Desk {
     stream: bool,
     began: Instant,
     open: Option<Open>,
+    herald: Option<Herald>,
 }
 
 /// The stage that is going on.
@@ -93,6 +95,7 @@ impl Desk {
             stream,
             began: Instant::now(),
             open: None,
+            herald: None,
         }
     }
 
@@ -162,6 +165,16 @@ impl Desk {
         Halt::timeout(format!("{stage} took longer than {}", humantime::format_duration(time)))
     }
 
+    /// Listens to the next child for the first word of its sandbox.
+    pub fn listen_for(&mut self, word: &str) {
+        self.herald = Some(Herald::new(word));
+    }
+
+    /// The network interfaces that the sandbox of the last child said it has; `None` if it has not come to that.
+    pub fn heard(&self) -> Option<&[String]> {
+        self.herald.as_ref()?.heard()
+    }
+
     /// Attends to a child of the stage. Asked to stop, all of it stops.
     pub fn attend<'a>(
         &'a mut self,
@@ -173,7 +186,8 @@ impl Desk {
         let left = self.left().map(|left| left + grace);
         let Some(open) = &mut self.open else { return Err(Halt::infra("nothing is going on")) };
         let events = self.stream.then_some(&mut self.events);
-        let mut attending = Attending::new(&mut open.logs, events, answer, watch, &self.secrets);
+        let mut attending = Attending::new(&mut open.logs, events, answer, watch, &self.secrets)
+            .with_herald(self.herald.as_mut().filter(|herald| herald.listens()));
         let attended = child.attend(&mut attending, &self.signals, left);
         let end = attended.and_then(|end| attending.finish().map(|()| end));
         let end = end.map_err(|e| Error::io("write", &self.dir.join("logs"), e))?;

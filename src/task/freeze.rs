@@ -35,12 +35,14 @@ pub fn is_input(run: &Path, path: &Path) -> bool {
 }
 
 impl Frozen {
-    /// Freezes a task below `run`; `from` is what its paths are relative to.
+    /// Freezes a task below `run`; `from` is what its paths are relative to. What the task was is on record also where
+    /// a file is missing that it names.
     pub fn new(task: &Task, from: &Path, run: &Path) -> Result<Self> {
         let dir = run.join("task");
         let mut frozen = Self { task: task.clone(), dir };
+        let mut missing = Ok(());
         let mut copied = 0;
-        let mut keep = |dir: &Path, path: &mut PathBuf| -> Result<()> {
+        let mut copy = |dir: &Path, path: &mut PathBuf| -> Result<()> {
             let source = from.join(&*path);
             copied += 1;
             let name = source.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -51,19 +53,25 @@ impl Frozen {
             *path = copy;
             Ok(())
         };
+        let mut keep = |dir: &Path, path: &mut PathBuf| {
+            if let Err(error) = copy(dir, path) {
+                *path = from.join(&*path);
+                missing = std::mem::replace(&mut missing, Ok(())).and(Err(error));
+            }
+        };
         for patch in &mut frozen.task.repo.patches {
-            keep(&frozen.dir, patch)?;
+            keep(&frozen.dir, patch);
         }
         for fix in &mut frozen.task.setup.compat {
             if let Compat::Own(own) = fix
                 && let Some(patch) = &mut own.patch
             {
-                keep(&frozen.dir, patch)?;
+                keep(&frozen.dir, patch);
             }
         }
         // For readers: what is built has its directory for a context, and whoever repeats the run takes the image.
         if let Some(mut containerfile) = frozen.task.environment.containerfile.clone() {
-            keep(&frozen.dir, &mut containerfile)?;
+            keep(&frozen.dir, &mut containerfile);
         }
         let absolute = |path: &Path| {
             let path = from.join(path);
@@ -75,15 +83,18 @@ impl Frozen {
             if let Ok(read) = mounts::parse(mount.as_ref()) {
                 let access = if read.access == Access::Cow { "cow" } else { "ro" };
                 let source = absolute(&read.source);
-                let source = source.to_str().ok_or_else(|| {
-                    Error::new(format!("{} cannot be mounted: its name is not UTF-8", show(&source)))
-                        .hint("give it another name, or a link with one")
-                })?;
-                *mount = format!("{source}:{}:{access}", read.target.display());
+                match source.to_str() {
+                    Some(source) => *mount = format!("{source}:{}:{access}", read.target.display()),
+                    None => {
+                        let why = format!("{} cannot be mounted: its name is not UTF-8", show(&source));
+                        let error = Error::new(why).hint("give it another name, or a link with one");
+                        missing = missing.and(Err(error));
+                    }
+                }
             }
         }
         frozen.write()?;
-        Ok(frozen)
+        missing.map(|()| frozen)
     }
 
     /// Writes it down, without a password: whoever repeats it takes the code from the mirror, or has one.
@@ -174,6 +185,9 @@ mod tests {
         assert_eq!(Frozen::new(&with_password, &from, &run).unwrap().task.repo.url, secret);
         assert!(!fs::read_to_string(run.join("task/task.json")).unwrap().contains("secret"));
         let missing = Task { repo: spec::Repo { patches: vec!["no.patch".into()], ..task.repo.clone() }, ..task };
-        assert!(Frozen::new(&missing, &from, &run).unwrap_err().message().contains("no.patch"));
+        let bare = root.join("bare");
+        fs::create_dir_all(bare.join("task")).unwrap();
+        assert!(Frozen::new(&missing, &from, &bare).unwrap_err().message().contains("no.patch"));
+        assert_eq!(Frozen::read(&bare).unwrap().id, "t", "what it was is on record");
     }
 }

@@ -11,6 +11,7 @@ pub mod events;
 pub mod expect;
 pub mod freeze;
 pub mod halt;
+pub mod herald;
 pub mod known;
 pub mod log;
 pub mod meter;

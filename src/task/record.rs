@@ -105,12 +105,12 @@ pub struct ImageFacts {
 }
 
 /// The code.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RepoFacts {
     /// Where it came from.
     pub source: String,
-    /// The commit; none for a directory that is no git repository.
+    /// The commit; none for a directory that is no git repository, and for code that could not be had.
     pub commit: Option<String>,
     /// The commit's tree; none where a directory was taken as it is.
     pub tree: Option<String>,
@@ -161,8 +161,9 @@ pub struct StageRecord {
 pub struct NetworkFacts {
     /// What was asked for: `none` or `full`; `host` where programs of the host fetch.
     pub policy: String,
-    /// The interfaces that the sandbox had, seen from the host while it ran; none if that was too short, or if nothing
-    /// ran: what was prepared before needs no network again.
+    /// The interfaces that the sandbox had: seen from the host while it ran or, where a container was gone before anybody
+    /// could look, named by cowbox's own first process in it, before the command. None if nothing ran: what was prepared
+    /// before needs no network again.
     pub interfaces: Option<Vec<String>>,
 }
 

@@ -36,6 +36,7 @@ use crate::setup::ready::Preparer;
 use crate::setup::redact::Redactor;
 use crate::task::desk;
 use crate::task::freeze::Frozen;
+use crate::task::herald;
 use crate::task::spec::{Command, Convention, Network, Task};
 use crate::ui::Ui;
 
@@ -101,7 +102,8 @@ impl Subject {
             notices.push("initializeCommand is left out: a task runs nothing on the host".to_owned());
         }
         // Told while it goes on as well: it may be cut off.
-        let happened = RefCell::new(Told::unfinished());
+        let happened = RefCell::new(Told { engine: Some(stand.engine()), ..Told::unfinished() });
+        let _ = happened.borrow().write(answer);
         let observer = |news: Happened| {
             let mut told = happened.borrow_mut();
             match news {
@@ -121,13 +123,13 @@ impl Subject {
         let Told { steps, container, interfaces, .. } = happened.into_inner();
         let told = match made {
             Ok((plan, found)) => stand.told(&plan, found.as_ref()),
-            Err(error) => Told::failure(&error),
+            Err(error) => stand.failed(&error),
         };
         Ok(Told { steps, notices, container, interfaces, ..told })
     }
 
-    /// Runs a command. `note` is told of the sandbox as soon as there is one.
-    pub fn run(&self, job: &Job, note: &Path) -> Result<Told> {
+    /// Runs a command, whose sandbox says `word` first if it can. `note` is told of the sandbox as soon as there is one.
+    pub fn run(&self, job: &Job, word: &str, note: &Path) -> Result<Told> {
         let ui = ui(false);
         let context = Context::at(self.places.clone(), &ui);
         let mut args = self.args(Some(job))?;
@@ -137,54 +139,8 @@ impl Subject {
             (args.mount, args.image) = (Vec::new(), None);
         }
         let (stand, choice) = Stand::new(self, &context, &args, Some(job), resumed.as_ref())?;
-        let engine = stand.engine.as_ref();
-        let (mut plan, found) = match &resumed {
-            Some(session) => (stand.plan_again(&context, session, choice)?, None),
-            None => stand.plan(&context, choice, None)?,
-        };
-        if job.agent
-            && let Some(agent) = &stand.agent
-        {
-            profile::show_home(&context, agent, engine.record().kind, &mut plan)?;
-            check_mounts(&plan)?;
-            profile::give(&context, agent, &args, &mut plan);
-            if job.command.is_some() {
-                plan.command = args.command.clone();
-            }
-        }
-        plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone(), self.out.clone()];
-        // Thrown away at the end, whatever comes of it: it need not survive a power failure.
-        plan.ephemeral = true;
-        let mut told = stand.told(&plan, found.as_ref());
-        let tell = |session: &Session| Note::of(session).write(note);
-        let launch = Launch {
-            context: &context,
-            engine,
-            why: "as before",
-            name: id::generate_name(&self.frozen.task.id),
-            timeout: args.timeout,
-            task: Some(&self.run),
-            clock: self.clock,
-            report: None,
-            compared: job.compared,
-            created: Some(&tell),
-        };
-        (told.started, told.duration_ms) = (desk::now(), 0);
-        let began = Instant::now();
-        let finished = launch.attached(plan, resumed).inspect_err(|_| detect::forget(&context.places.cache))?;
-        told.duration_ms = desk::millis(began);
-        told.session = Some(finished.session.record.id.to_string());
-        told.code = Some(finished.code);
-        told.timed_out = finished.timed_out;
-        match finished.failure {
-            // That is the task's own: it names what is not there.
-            Some(error) if matches!(error.kind(), error::Kind::NotFound | error::Kind::NotExecutable) => {
-                ui.error(&error);
-                Ok(told)
-            }
-            Some(error) => Err(error),
-            None => Ok(told),
-        }
+        let launched = stand.run(&context, job, word, note, resumed, choice);
+        Ok(launched.unwrap_or_else(|error| stand.failed(&error)))
     }
 
     /// What is wanted of a session that has ended. It may take rights that whoever goes on must not have.
@@ -290,10 +246,6 @@ impl<'a> Stand<'a> {
                 detect::choose(&settings.engine, image, &context.places, context.ui)?.engine
             }
         };
-        if args.setup.containerfile.is_some() && engine.record().kind == Kind::Native {
-            return Err(Error::new("the task has a Containerfile, and the native engine has no images")
-                .hint("use `--engine podman` or `--engine docker`"));
-        }
         Ok((Self { subject, args, settings, repo, setting, agent, engine, prepared }, choice))
     }
 
@@ -305,6 +257,10 @@ impl<'a> Stand<'a> {
         observer: Option<Observer<'_>>,
     ) -> Result<(Plan, Option<Found>)> {
         let engine = self.engine.as_ref();
+        if self.args.setup.containerfile.is_some() && engine.record().kind == Kind::Native {
+            return Err(Error::new("the task has a Containerfile, and the native engine has no images")
+                .hint("use `--engine podman` or `--engine docker`"));
+        }
         if let Some(agent) = &self.agent {
             profile::add_runtimes(agent, &mut choice.plan);
         }
@@ -351,6 +307,72 @@ impl<'a> Stand<'a> {
         Ok(plan)
     }
 
+    /// Runs a command in a sandbox that stands on all of it.
+    fn run(
+        &self,
+        context: &Context<'_>,
+        job: &Job,
+        word: &str,
+        note: &Path,
+        resumed: Option<Session>,
+        choice: Choice,
+    ) -> Result<Told> {
+        let engine = self.engine.as_ref();
+        let (mut plan, found) = match &resumed {
+            Some(session) => (self.plan_again(context, session, choice)?, None),
+            None => self.plan(context, choice, None)?,
+        };
+        if job.agent
+            && let Some(agent) = &self.agent
+        {
+            profile::show_home(context, agent, engine.record().kind, &mut plan)?;
+            check_mounts(&plan)?;
+            profile::give(context, agent, self.args, &mut plan);
+            if job.command.is_some() {
+                plan.command = self.args.command.clone();
+            }
+        }
+        plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone(), self.subject.out.clone()];
+        plan.announce = Some(word.to_owned());
+        if engine.record().kind == Kind::Native {
+            // It has no helper; its network is seen from outside.
+            context.ui.show(&format!("{}\n", herald::line(word)));
+        }
+        // Thrown away at the end, whatever comes of it: it need not survive a power failure.
+        plan.ephemeral = true;
+        let mut told = self.told(&plan, found.as_ref());
+        // Whoever clears up after us finds it by that alone.
+        let tell = |session: &Session| Note::of(session).write(note).map_err(|e| Error::io("write", note, e));
+        let launch = Launch {
+            context,
+            engine,
+            why: "as before",
+            name: id::generate_name(&self.subject.frozen.task.id),
+            timeout: self.args.timeout,
+            task: Some(&self.subject.run),
+            clock: self.subject.clock,
+            report: None,
+            compared: job.compared,
+            created: Some(&tell),
+        };
+        (told.started, told.duration_ms) = (desk::now(), 0);
+        let began = Instant::now();
+        let finished = launch.attached(plan, resumed).inspect_err(|_| detect::forget(&context.places.cache))?;
+        told.duration_ms = desk::millis(began);
+        told.session = Some(finished.session.record.id.to_string());
+        told.code = Some(finished.code);
+        told.timed_out = finished.timed_out;
+        match finished.failure {
+            // That is the task's own: it names what is not there.
+            Some(error) if matches!(error.kind(), error::Kind::NotFound | error::Kind::NotExecutable) => {
+                context.ui.error(&error);
+                Ok(told)
+            }
+            Some(error) => Err(error),
+            None => Ok(told),
+        }
+    }
+
     /// What the task adds to what the repo says.
     fn add(&self, kind: Kind, choice: &mut Choice) {
         let task = &self.subject.frozen.task;
@@ -386,11 +408,21 @@ impl<'a> Stand<'a> {
         }
     }
 
+    /// What runs it: kind, version, and whether it runs without root.
+    fn engine(&self) -> (String, String, bool) {
+        let record = self.engine.record();
+        (record.kind.to_string(), record.version, record.rootless)
+    }
+
+    /// What there is to tell of a failure.
+    fn failed(&self, error: &Error) -> Told {
+        Told { engine: Some(self.engine()), ..Told::failure(error) }
+    }
+
     /// What there is to tell of a plan.
     fn told(&self, plan: &Plan, found: Option<&Found>) -> Told {
-        let record = self.engine.record();
         Told {
-            engine: Some((record.kind.to_string(), record.version, record.rootless)),
+            engine: Some(self.engine()),
             image: found.map(|found| (found.name.clone(), found.facts.id.clone())),
             setup_key: plan.setup_key.clone(),
             cmd: plan.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),

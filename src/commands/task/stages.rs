@@ -65,6 +65,7 @@ impl Stages<'_> {
             self.desk.attend(child, Duration::ZERO, None, Some(&mut || watch::setup(&mut meter, most?, &answer)))?;
         let told = Told::read(&answer);
         if let Ok(told) = &told {
+            self.remember(told);
             self.desk.prove(told.interfaces.clone());
             self.desk.ran_in(None, told.container.as_deref());
         }
@@ -89,8 +90,7 @@ impl Stages<'_> {
         for notice in &told.notices {
             self.desk.notice(notice)?;
         }
-        self.remember(&told.good()?);
-        Ok(())
+        told.good().map(drop)
     }
 
     /// Runs a command in a sandbox. With a failure comes the session that it left, if there is one.
@@ -107,6 +107,8 @@ impl Stages<'_> {
         let left = Note::read(&note);
         if let Some(note) = &left {
             self.desk.ran_in(Some(&note.session), note.container.as_deref());
+            let said = self.desk.heard().filter(|names| !names.is_empty()).map(<[String]>::to_vec);
+            self.desk.prove(said);
             self.desk.prove(note.interfaces.clone());
             self.saw(&note.limits);
         }
@@ -127,8 +129,11 @@ impl Stages<'_> {
         let (answer, gathered) = (Answer::new()?, Answer::new()?);
         let stdin = self.stdin()?;
         let (subject, run) = (self.subject.clone(), self.desk.dir.clone());
+        // Nobody else can know it before the sandbox has said it.
+        let word = SessionId::new().to_string();
+        self.desk.listen_for(&word);
         let child = fork(Some(stdin), || {
-            let told = subject.run(job, note).unwrap_or_else(|error| Told::failure(&error));
+            let told = subject.run(job, &word, note).unwrap_or_else(|error| Told::failure(&error));
             let failed = answer.give(&told).is_err();
             // Here, for there is a process already that nobody needs for anything else.
             let id = told.session.as_deref().and_then(SessionId::parse).filter(|_| !told.timed_out);
@@ -141,14 +146,16 @@ impl Stages<'_> {
         let mut watch = Watch::new(self.context, note, disk);
         let (started, began) = (desk::now(), Instant::now());
         let end = self.desk.attend(child, GRACE, None, Some(&mut || watch.look()))?;
-        let told = answer.take::<Told>().ok_or_else(Told::died).and_then(Told::good);
+        let told = answer.take::<Told>().ok_or_else(Told::died);
+        told.iter().for_each(|told| self.remember(told));
+        let told = told.and_then(Told::good);
         let (code, halt) = match (&end, &told) {
             (End::Refused(why), _) => (KILLED, Some(Halt::Over(Outcome::Failed, why.clone()))),
             (End::Timeout, Err(_)) => (Kind::Timeout.exit_code(), Some(self.desk.too_long())),
             (_, Ok(told)) if told.timed_out => (Kind::Timeout.exit_code(), Some(self.desk.too_long())),
             (_, Ok(told)) => {
                 let code = told.code.unwrap_or(Kind::NotStarted.exit_code());
-                (code, self.not_started(code, told, note))
+                (code, self.not_started(code, told))
             }
             (_, Err(halt)) => (Kind::NotStarted.exit_code(), Some(halt.clone())),
         };
@@ -156,7 +163,6 @@ impl Stages<'_> {
             Ok(told) => {
                 let words = Words { cmd: told.cmd.clone(), cwd: told.cwd.clone(), env: told.env.clone() };
                 self.desk.note(words, code, told.started.clone(), told.duration_ms)?;
-                self.remember(told);
             }
             // Cut off, it has nothing to tell; that it ran is known.
             Err(_) if matches!(end, End::Refused(_) | End::Timeout) => {
@@ -174,14 +180,11 @@ impl Stages<'_> {
     }
 
     /// Engines end with a code of their own where they could not start a command, and say why. A command may do the same,
-    /// and be expected to.
-    fn not_started(&self, code: u8, told: &Told, note: &Path) -> Option<Halt> {
+    /// and be expected to: then its sandbox was heard before.
+    fn not_started(&self, code: u8, told: &Told) -> Option<Halt> {
         let native = told.engine.as_ref().is_none_or(|(kind, ..)| kind == "native");
         let not_started = [Kind::NotStarted, Kind::NotExecutable, Kind::NotFound].map(Kind::exit_code);
-        if !not_started.contains(&code) || native {
-            return None;
-        }
-        if Note::read(note).is_some_and(|note| watch::has_started(self.context, &note, &told.started)) {
+        if !not_started.contains(&code) || native || self.desk.heard().is_some() {
             return None;
         }
         Some(Halt::infra(format!("the engine could not start the command: {}", self.desk.last_words())))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -99,7 +100,7 @@ impl Told {
     }
 
     /// Writes it, whole: somebody may be reading.
-    pub fn write(&self, path: &Path) -> std::io::Result<()> {
+    pub fn write(&self, path: &Path) -> io::Result<()> {
         let beside = path.with_extension("new");
         fs::write(&beside, serde_json::to_vec(self)?)?;
         fs::rename(&beside, path)
@@ -158,11 +159,11 @@ impl Note {
         }
     }
 
-    /// Writes it, whole. Who does not get it does without.
-    pub fn write(&self, path: &Path) {
+    /// Writes it, whole.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
         let beside = path.with_extension("new");
-        let text = serde_json::to_vec(self).unwrap_or_default();
-        let _ = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+        fs::write(&beside, serde_json::to_vec(self)?)?;
+        fs::rename(&beside, path)
     }
 
     /// Reads it, if it is there.

@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::told::{Note, Told, interfaces, limits};
 use crate::commands::context::Context;
-use crate::engine::{Engine, Kind, detect, native};
+use crate::engine::{Engine, detect, native};
 use crate::error::reason;
 use crate::policy::limits::show_size;
 use crate::session::SessionId;
-use crate::task::desk;
 use crate::task::meter::Meter;
 
 /// How often somebody asks an engine for the process of a container.
@@ -49,7 +48,8 @@ impl<'a> Watch<'a> {
         note.interfaces = pid.and_then(interfaces);
         note.limits = pid.map(limits).unwrap_or_default();
         if note.interfaces.is_some() {
-            note.write(self.note);
+            // Who does not get it does without.
+            let _ = note.write(self.note);
         }
     }
 }
@@ -63,17 +63,6 @@ fn engine_of(context: &Context<'_>, note: &Note) -> Option<Box<dyn Engine>> {
 pub fn first_process(engine: &dyn Engine, container: &str) -> Option<i32> {
     let said = engine.client()?.capture(&["container", "inspect", "--format", "{{.State.Pid}}", container]);
     said.ok()?.trim().parse().ok().filter(|pid| *pid > 0)
-}
-
-/// Whether a container ever ran, by what its engine remembers. Exit codes and outputs are the task's to choose.
-pub fn has_started(context: &Context<'_>, note: &Note, since: &str) -> bool {
-    let (Some(engine), Some(container)) = (engine_of(context, note), &note.container) else { return false };
-    let Some(client) = engine.client() else { return false };
-    let (container, now) = (format!("container={container}"), format!("--until={}", desk::now()));
-    // Otherwise they wait for more. podman gives nothing up to a time that is over when it looks.
-    let no_more = if engine.record().kind == Kind::Podman { "--stream=false" } else { &now };
-    let words = ["events", "--since", since, no_more, "--filter", &container, "--filter", "event=start"];
-    client.capture(&words).is_ok_and(|said| !said.trim().is_empty())
 }
 
 /// The same for a setup: `answer` is where it says what it makes.

@@ -120,6 +120,9 @@ impl Worker<'_> {
     /// The stages, in their order. What fails first is what the run ends with.
     fn all(&mut self, order: &Order) -> Result<(Outcome, Option<String>), Halt> {
         let frozen = Frozen::new(&order.task, &order.from, &self.desk.dir)?;
+        // Also of code that cannot be had it is known where it should have come from.
+        let from = frozen.task.repo.from();
+        self.desk.record.repo = Some(RepoFacts { source: source::url::shown(&from), ..RepoFacts::default() });
         let source = self.source(&frozen)?;
         self.desk.record.repo = Some(RepoFacts {
             source: source::url::shown(&source.from),
@@ -143,7 +146,7 @@ impl Worker<'_> {
 
     /// Gets the code: from its mirror, or as it is.
     fn source(&mut self, frozen: &Frozen) -> Result<Source, Halt> {
-        let Repo { url, path, commit, reference, submodules, .. } = &frozen.task.repo;
+        let Repo { path, commit, reference, submodules, .. } = &frozen.task.repo;
         let wanted = match (commit, reference) {
             (Some(commit), _) => Wanted::Commit(commit),
             (None, Some(name)) => Wanted::Reference(name),
@@ -155,10 +158,9 @@ impl Worker<'_> {
         let time = frozen.task.environment.timeout.clone.0;
         self.desk.begin(Stage::Fetch, Some(Reach::Host), Some(time))?;
         let cache = &self.context.places.cache;
-        let local = path.as_deref().map(|path| path.to_string_lossy().into_owned());
-        let from = url.as_ref().or(local.as_ref()).cloned().unwrap_or_default();
+        let from = frozen.task.repo.from();
         self.desk.hide(&source::url::secrets(&from));
-        let mirror = Mirror::open(cache, &from, local.is_some(), &mut self.desk)?;
+        let mirror = Mirror::open(cache, &from, path.is_some(), &mut self.desk)?;
         mirror.fetch(wanted, &mut self.desk)?;
         let (commit, tree) = mirror.resolve(wanted, &mut self.desk)?;
         source::Host::begin(&mut self.desk, Stage::Checkout, *submodules)?;

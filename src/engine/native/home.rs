@@ -1,6 +1,6 @@
 //! The home directory of a native sandbox: copy-on-write, in a layer of its own.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -12,6 +12,10 @@ use crate::repo::mountinfo;
 
 /// The file in a layer that names its session's directory.
 const OWNER: &str = "session";
+/// Where layers lie that cannot lie with their sessions. It survives a reboot.
+const ROOT: &str = "/var/tmp";
+/// How many names are tried there: anybody can create them, and inside of nested namespaces root's is a user's.
+const NAMES: usize = 8;
 
 /// The user's homes: what HOME says first, then what the system says.
 pub fn directories() -> Vec<PathBuf> {
@@ -47,7 +51,7 @@ pub fn why_read_only() -> Option<String> {
 /// Why its changes are not kept: somebody else was there first.
 pub fn why_in_memory(session_dir: &Path) -> Option<String> {
     (directory().is_some() && layer(session_dir).is_none())
-        .then(|| format!("/var/tmp/cowbox-{} is not a directory of yours alone", access::user()))
+        .then(|| format!("{}/cowbox-{} is not a directory of yours alone", ROOT, access::user()))
 }
 
 /// Where the layer lies. Sessions usually lie below the home itself, and the kernel refuses an upper
@@ -57,22 +61,49 @@ pub fn layer(session_dir: &Path) -> Option<PathBuf> {
     if !session_dir.starts_with(&home) {
         return Some(session_dir.join("home"));
     }
-    let uid = access::user();
-    let base = PathBuf::from(format!("/var/tmp/cowbox-{uid}"));
-    if DirBuilder::new().mode(0o700).create(&base).is_ok() {
+    layer_in(Path::new(ROOT), session_dir.file_name().unwrap_or_default())
+}
+
+/// The layer of a session below `root`: where it is already, else in the first directory that is ours alone.
+fn layer_in(root: &Path, session: &OsStr) -> Option<PathBuf> {
+    let mut places = Vec::new();
+    for base in bases(root) {
+        match fs::symlink_metadata(&base) {
+            Ok(meta) if is_ours(&meta) => {
+                let layer = base.join(session);
+                if layer.symlink_metadata().is_ok() {
+                    return Some(layer);
+                }
+                places.push((base, true));
+            }
+            Ok(_) => {}
+            Err(_) => places.push((base, false)),
+        }
+    }
+    let (base, is_there) = places.into_iter().next()?;
+    if !is_there && DirBuilder::new().mode(0o700).create(&base).is_ok() {
         spread::entries_of(&base);
     }
-    // Anybody can create names in /var/tmp: only a directory that is ours alone will do.
-    let meta = fs::symlink_metadata(&base).ok()?;
-    let ours = meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0;
-    ours.then(|| base.join(session_dir.file_name().unwrap_or_default()))
+    fs::symlink_metadata(&base).is_ok_and(|meta| is_ours(&meta)).then(|| base.join(session))
+}
+
+/// The names that are tried, in order.
+fn bases(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let uid = access::user();
+    let name = move |n| if n == 0 { format!("cowbox-{uid}") } else { format!("cowbox-{uid}-{n}") };
+    (0..NAMES).map(move |n| root.join(name(n)))
+}
+
+/// Only a directory that is ours alone will do.
+fn is_ours(meta: &fs::Metadata) -> bool {
+    meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0
 }
 
 /// Layers in `/var/tmp` whose session is gone: its state directory was removed by hand.
 pub fn orphans() -> Vec<PathBuf> {
-    let base = PathBuf::from(format!("/var/tmp/cowbox-{}", access::user()));
-    let layers = fs::read_dir(base).into_iter().flatten().flatten().map(|entry| entry.path());
-    layers.filter(|layer| owner(layer).is_some_and(|session| !session.exists())).collect()
+    let ours = bases(Path::new(ROOT)).filter(|base| fs::symlink_metadata(base).is_ok_and(|meta| is_ours(&meta)));
+    let layers = ours.filter_map(|base| fs::read_dir(base).ok()).flat_map(|listing| listing.flatten());
+    layers.map(|entry| entry.path()).filter(|layer| owner(layer).is_some_and(|session| !session.exists())).collect()
 }
 
 /// Writes down whose layer it is.
@@ -93,5 +124,29 @@ pub fn remove_layer(session_dir: &Path) -> std::io::Result<()> {
     match layer(session_dir) {
         Some(dir) if !dir.starts_with(session_dir) => crate::layer::remove::tree(&dir),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_somebody_else_took_is_passed_over_and_a_layer_is_found_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        let names: Vec<PathBuf> = bases(root).collect();
+        // Open to others, it is as good as somebody else's.
+        DirBuilder::new().mode(0o755).create(&names[0]).unwrap();
+        let layer = |session: &str| layer_in(root, session.as_ref());
+        assert_eq!(layer("a"), Some(names[1].join("a")));
+        fs::create_dir(names[1].join("a")).unwrap();
+        fs::remove_dir(&names[0]).unwrap();
+        assert_eq!(layer("a"), Some(names[1].join("a")), "a session keeps the layer that it has");
+        assert_eq!(layer("b"), Some(names[0].join("b")));
+        fs::remove_dir(&names[0]).unwrap();
+        fs::remove_dir_all(&names[1]).unwrap();
+        names.iter().for_each(|name| DirBuilder::new().mode(0o755).create(name).unwrap());
+        assert_eq!(layer("a"), None);
     }
 }

@@ -156,6 +156,7 @@ pub fn finish(mut command: Command, plan: &Plan, cache: &Path, links: &Links, be
     variables.add_to(&mut command);
     command.args(["--workdir", "/", "--entrypoint", guest::INSIDE]).arg(plan.image.as_deref().unwrap_or_default());
     command.args(before);
+    command.args(plan.announce.iter().flat_map(|word| ["tell", word.as_str()]));
     add_command(&mut command, &plan.workdir, plan.terminal, "-", &plan.argv());
     redirect(&mut command, plan)?;
     Ok(Ready { command, _variables: variables })

@@ -76,6 +76,14 @@ pub struct Repo {
     pub submodules: bool,
 }
 
+impl Repo {
+    /// Where it comes from, as it was written.
+    pub fn from(&self) -> String {
+        let path = || self.path.as_deref().unwrap_or(std::path::Path::new("")).to_string_lossy().into_owned();
+        self.url.clone().unwrap_or_else(path)
+    }
+}
+
 /// What the command sees and may use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

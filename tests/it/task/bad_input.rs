@@ -36,6 +36,7 @@ fn code_that_is_not_there_is_told(engine: Engine) {
     for (name, repo, said) in all {
         let run = tasks.one(name, &body(&repo)).is("infra-error");
         assert!(run.reason().contains(said), "{name}: {}", run.reason());
+        assert!(run.record["repo"]["source"].is_string(), "{name}: where it should have come from");
         assert!(!run.text("run.json").contains("secret") && !run.text("events.jsonl").contains("secret"));
     }
     tasks.nothing_is_left();
@@ -59,6 +60,8 @@ fn a_patch_that_does_not_apply_is_told(engine: Engine) {
     tasks.task("gone", "repo: {path: ../code, ref: main, patches: [gone.patch]}\nrun: {command: 'true'}\n");
     let output = tasks.run(&["--out", "elsewhere"], &["tasks/gone.yaml"]).output().code(1);
     assert!(output.stderr().contains("gone.patch"), "{output:?}");
+    let run = super::runs_in(&tasks.path("elsewhere")).pop().unwrap().is("infra-error");
+    assert!(run.text("task/task.json").contains("gone.patch"), "what was asked for is on record");
 }
 
 fn an_image_that_is_not_there_is_told(engine: Engine) {
@@ -81,6 +84,7 @@ fn a_setup_that_fails_is_no_failure_of_the_task(engine: Engine) {
     );
     let run = run.is("infra-error");
     assert!(run.reason().contains("exit code 7"), "{}", run.reason());
+    assert!(run.record["engine"]["kind"].is_string() && run.record["repo"]["source"].is_string());
     assert_eq!(run.stages(), ["checkout", "setup"]);
     let commands = run.stage("setup")["commands"].as_array().unwrap();
     assert_eq!(commands.iter().map(|c| c["exit"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 7]);

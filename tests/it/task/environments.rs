@@ -197,6 +197,7 @@ fn what_needs_a_container_is_an_infra_error(engine: Engine) {
         );
         let run = tasks.one(name, &body).is("infra-error");
         assert!(run.reason().contains("native"), "{name}: {}", run.reason());
+        assert_eq!(run.record["engine"]["kind"], "native", "{name}: what was chosen is on record");
     }
     tasks.nothing_is_left();
 }

@@ -133,12 +133,13 @@ fn setup_has_a_network_and_the_command_has_none(engine: Engine) {
         r#"
 repo: {path: ../home/api}
 setup: {convention: none, commands: ["tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ' > interfaces"]}
-run: {command: "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; sleep 2"}
+run: {command: "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; echo last >&2"}
 artifacts: [interfaces]
 "#,
     );
     let run = run.is("passed");
-    assert_eq!(run.text("logs/run.stdout").trim(), "lo");
+    assert_eq!((run.text("logs/run.stdout").trim(), run.text("logs/run.stderr").as_str()), ("lo", "last\n"));
+    // However short it was.
     let network = &run.stage("run")["network"];
     assert_eq!((&network["policy"], &network["interfaces"]), (&"none".into(), &serde_json::json!(["lo"])));
     let network = &run.stage("setup")["network"];

@@ -307,6 +307,11 @@ fn a_setup_that_takes_too_long_says_what_it_did(engine: Engine) {
     let commands = run.stage("setup")["commands"].as_array().unwrap();
     let exits: Vec<u64> = commands.iter().map(|command| command["exit"].as_u64().unwrap()).collect();
     assert_eq!(exits, [0, 124]);
+    // What was cut off is of no use to anybody.
+    let left = || fs::read_dir(tasks.sandbox.prepared_dir()).unwrap().flatten().filter(|entry| entry.path().is_dir());
+    assert_eq!(left().count(), 1);
+    let _ = tasks.sandbox.cowbox(&["gc"]).output().ok();
+    assert_eq!(left().count(), 0);
 }
 
 fn no_file_of_a_run_holds_a_password(engine: Engine) {
