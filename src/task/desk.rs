@@ -255,6 +255,7 @@ impl Desk {
             self.record.outcome = Outcome::InfraError;
             self.record.reason = Some(Error::io("write", &self.dir, e).message().to_owned());
         }
+        self.record.exit = self.record.last_exit();
         self.record.write(&self.dir)
     }
 

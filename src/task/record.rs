@@ -9,7 +9,7 @@ use super::log::Cut;
 use super::outcome::Outcome;
 use super::spec::Task;
 use super::stage::Stage;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::paths::BytePath;
 
 /// Number of the format.
@@ -45,6 +45,10 @@ pub struct RunRecord {
     pub reason: Option<String>,
     /// The stage that it ended in.
     pub ended_in: Option<Stage>,
+    /// The exit code of the last command of that stage or, if it came to `collect`, of the command: 124 where its time was
+    /// up; none if no command has run there.
+    #[serde(default)]
+    pub exit: Option<u8>,
     /// When it began, as RFC 3339 in UTC.
     pub started: String,
     /// When it ended.
@@ -251,6 +255,7 @@ impl RunRecord {
             outcome: Outcome::InfraError,
             reason: None,
             ended_in: None,
+            exit: None,
             started: super::desk::now(),
             ended: String::new(),
             duration_ms: 0,
@@ -266,6 +271,15 @@ impl RunRecord {
             artifacts: Vec::new(),
             artifacts_more: 0,
         }
+    }
+
+    /// The exit code that counts, by what is on record.
+    pub fn last_exit(&self) -> Option<u8> {
+        if self.outcome == Outcome::Timeout {
+            return Some(Kind::Timeout.exit_code());
+        }
+        let of_the_task = self.stages.iter().rev().find(|stage| stage.stage != Stage::Collect)?;
+        of_the_task.commands.last().map(|command| command.exit)
     }
 
     /// Reads the record of a run.

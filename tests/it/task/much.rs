@@ -1,43 +1,62 @@
 //! Too much of something: output, files, or too little room for them.
 
-use std::fs;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Tasks, runs_in};
 use crate::common::{Engine, Process, on, on_every_engine};
 
-on_every_engine!(a_long_log_is_kept_in_little_memory);
+on_every_engine!(a_long_log_is_kept_in_little_memory, a_full_disk_is_an_infra_error_with_a_record);
 on!(native:
-    a_full_disk_is_an_infra_error_with_a_record,
     a_full_disk_of_the_sandbox_is_the_commands_to_tell,
     a_full_disk_of_the_state_is_an_infra_error
 );
-// Not podman: in a namespace of somebody else it has no ids.
-on!(docker: a_full_disk_is_an_infra_error_with_a_record);
 
 const NONE: &str = "repo: {path: ../home/api}\nsetup: {convention: none}\n";
 
-/// Has `dir` on a disk of its own, of so many bytes, while cowbox runs; what it holds then is in `dir.kept`.
+/// A directory on the small disk of this machine, for one test at a time.
+struct SmallDisk {
+    dir: PathBuf,
+    _lock: File,
+}
+
+impl SmallDisk {
+    fn take(tasks: &Tasks) -> Self {
+        let disk = Path::new("/run/cowbox-test/small");
+        let lock = File::open(disk).unwrap_or_else(|e| panic!("{}: {e}: tests/host/setup mounts it", disk.display()));
+        lock.lock().unwrap();
+        let dir = disk.join(tasks.sandbox.id());
+        fs::create_dir(&dir).unwrap();
+        Self { dir, _lock: lock }
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// Has `dir` on a disk of its own, of so many bytes, while cowbox runs.
 fn small_disk(dir: &str, size: &str) -> String {
-    let inner = format!(
-        "mount -t tmpfs -o size={size} none {dir} || exit 99; \"$@\"; code=$?; cp -r {dir} {dir}.kept; exit $code"
-    );
+    let inner = format!("mount -t tmpfs -o size={size} none {dir} || exit 99; \"$@\"; code=$?; exit $code");
     format!("exec unshare --user --map-current-user --mount --keep-caps sh -c '{inner}' sh \"$@\"")
 }
 
 fn a_full_disk_is_an_infra_error_with_a_record(engine: Engine) {
     let tasks = Tasks::new(engine);
     tasks.task("full", &format!("{NONE}run: {{command: 'echo first > made; yes | head -c 20000000; sleep 600'}}\n"));
-    fs::create_dir(tasks.path("runs")).unwrap();
-    let output = tasks.run(&[], &["tasks/full.yaml"]).through(&small_disk("runs", "2m")).output().code(1);
+    let disk = SmallDisk::take(&tasks);
+    let output = tasks.run(&["--out", disk.dir.to_str().unwrap()], &["tasks/full.yaml"]).output().code(1);
     assert!(output.stdout().contains("infra-error"), "{output:?}");
-    let run = runs_in(&tasks.path("runs.kept")).pop().expect("a record").is("infra-error");
+    let run = runs_in(&disk.dir).pop().expect("a record").is("infra-error");
     assert!(run.reason().contains("no space left on device"), "{}", run.reason());
     assert_eq!(run.record["ended_in"], "run");
     assert_eq!(run.stages(), ["checkout", "setup", "run"]);
     assert!(run.text("logs/run.stdout").starts_with("y\ny\n"), "what there was by then is kept");
     for report in ["summary.json", "summary.txt", "junit.xml", "report.html"] {
-        assert!(tasks.path("runs.kept").join(report).exists(), "no {report}: {output:?}");
+        assert!(disk.dir.join(report).exists(), "no {report}: {output:?}");
     }
     tasks.nothing_is_left();
     tasks.sandbox.check_leftovers();
