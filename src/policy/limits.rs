@@ -23,15 +23,16 @@ impl Limits {
 /// Reads `512m`, `2g`, `1073741824`.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let lower = text.trim().to_ascii_lowercase();
-    let number = lower.trim_end_matches("ib").trim_end_matches('b').trim_end_matches(['k', 'm', 'g', 't']);
-    let factor: u64 = match lower[number.len()..].chars().next() {
-        Some('k') => 1 << 10,
-        Some('m') => 1 << 20,
-        Some('g') => 1 << 30,
-        Some('t') => 1 << 40,
-        _ => 1,
-    };
+    let (number, unit) = lower.split_at(lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len()));
     let help = || "write for instance 512m or 2g".to_owned();
+    let factor: u64 = match unit {
+        "" | "b" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        "t" | "tb" | "tib" => 1 << 40,
+        _ => return Err(help()),
+    };
     let value: u64 = number.parse().map_err(|_| help())?;
     value.checked_mul(factor).filter(|size| *size > 0).ok_or_else(help)
 }
@@ -65,8 +66,8 @@ mod tests {
         assert_eq!(parse_size("512m"), Ok(512 << 20));
         assert_eq!(parse_size("2g"), Ok(2 << 30));
         assert_eq!(parse_size("2GiB"), Ok(2 << 30));
-        assert_eq!(parse_size("1000"), Ok(1000));
-        for bad in ["", "0", "g", "-1g", "1.5g", "99999999999t", "2x"] {
+        assert_eq!((parse_size("1000"), parse_size("7B"), parse_size("1tb")), (Ok(1000), Ok(7), Ok(1 << 40)));
+        for bad in ["", "0", "g", "-1g", "1.5g", "99999999999t", "2x", "2gg", "2gm", "2ib", "+2g"] {
             assert!(parse_size(bad).is_err(), "{bad}");
         }
     }

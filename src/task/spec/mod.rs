@@ -1,12 +1,17 @@
 //! A task file, as types: what can be written in one is what is here.
 
 mod check;
+mod document;
+mod either;
+mod keep;
 mod read;
+mod rule;
 mod scalar;
 #[cfg(test)]
 mod schema;
 #[cfg(test)]
 mod tests;
+mod url;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +28,8 @@ pub use scalar::{Size, Span};
 #[serde(deny_unknown_fields)]
 pub struct Task {
     /// What the task is called: letters, digits, `-`, `_` and `.`.
-    #[serde(deserialize_with = "check::name")]
+    #[cfg_attr(test, schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")))]
+    #[serde(deserialize_with = "keep::one::<rule::Id, _>")]
     pub id: String,
     /// The group that it belongs to, for reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,13 +47,12 @@ pub struct Task {
     #[serde(default, deserialize_with = "check::checked", skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
     /// The command.
-    #[serde(deserialize_with = "check::checked")]
     pub run: Run,
     /// What must come of it.
     #[serde(default, deserialize_with = "check::checked")]
     pub expect: Expect,
     /// Files and folders of the workspace to keep: paths and globs, relative to it.
-    #[serde(default, deserialize_with = "check::artifacts", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "keep::each::<rule::Glob, _>", skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<String>,
 }
 
@@ -56,20 +61,26 @@ pub struct Task {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Repo {
-    /// Anything that `git fetch` takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Where git fetches it from: `https://…`, `ssh://…`, `file:///…` or `host:path`. A directory goes into `path`.
+    #[serde(default, deserialize_with = "keep::maybe::<rule::Url, _>", skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// A directory, relative to the task file. Without `commit` and `ref` it is taken as it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "keep::maybe::<rule::HostPath, _>", skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
     /// The full id of a commit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(regex(pattern = r"^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$")))]
+    #[serde(default, deserialize_with = "keep::maybe::<rule::Commit, _>", skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// A branch or tag: looked up at every run.
-    #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "keep::maybe::<rule::Reference, _>",
+        rename = "ref",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub reference: Option<String>,
     /// Patch files, relative to the task file, applied in order and committed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "keep::each::<rule::HostPath, _>", skip_serializing_if = "Vec::is_empty")]
     pub patches: Vec<PathBuf>,
     /// Whether submodules are checked out too.
     #[serde(default)]
@@ -90,22 +101,22 @@ impl Repo {
 #[serde(deny_unknown_fields)]
 pub struct Environment {
     /// An image.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "keep::maybe::<rule::Known, _>", skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
     /// A Containerfile to build it from, relative to the task file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "keep::maybe::<rule::HostPath, _>", skip_serializing_if = "Option::is_none")]
     pub containerfile: Option<PathBuf>,
     /// A devcontainer.json of the repo, relative to its root.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "keep::maybe::<rule::Inside, _>", skip_serializing_if = "Option::is_none")]
     pub devcontainer: Option<PathBuf>,
     /// Where commands start, relative to the workspace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "keep::maybe::<rule::Inside, _>", skip_serializing_if = "Option::is_none")]
     pub workdir: Option<PathBuf>,
     /// Variables of every stage.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "keep::variables", skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// Names of variables that are taken from the host, where they are set.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "keep::each::<rule::Variable, _>", skip_serializing_if = "Vec::is_empty")]
     pub env_from_host: Vec<String>,
     /// Network.
     #[serde(default)]
@@ -117,13 +128,13 @@ pub struct Environment {
     #[serde(default)]
     pub resources: Resources,
     /// Further mounts: `SRC:DST[:ro|cow]`, SRC relative to the task file.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "keep::each::<rule::Mount, _>", skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<String>,
     /// The user inside.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "keep::maybe::<rule::Known, _>", skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// The OCI runtime.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "keep::maybe::<rule::Runtime, _>", skip_serializing_if = "Option::is_none")]
     pub runtime: Option<String>,
 }
 
@@ -200,13 +211,15 @@ impl Default for Timeouts {
 #[serde(deny_unknown_fields)]
 pub struct Resources {
     /// Processors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(range(min = 0.01, max = 8192)))]
+    #[serde(default, deserialize_with = "scalar::cpus", skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
     /// Memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Size>,
     /// Processes and threads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(range(min = 1, max = 4194304)))]
+    #[serde(default, deserialize_with = "scalar::pids", skip_serializing_if = "Option::is_none")]
     pub pids: Option<u32>,
     /// What the command may write into the workspace; looked at twice a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -222,10 +235,10 @@ pub struct Setup {
     #[serde(default)]
     pub convention: Convention,
     /// Commands after that, in order.
-    #[serde(default, deserialize_with = "check::checked", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Command>,
     /// Fixes for old code, before all of it, in order.
-    #[serde(default, deserialize_with = "check::checked", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compat: Vec<Compat>,
 }
 
@@ -242,7 +255,7 @@ pub enum Convention {
 }
 
 /// A command: a line for the shell, or a program with its arguments.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Command {
@@ -253,7 +266,7 @@ pub enum Command {
 }
 
 /// A fix for code that is older than its environment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Compat {
@@ -284,12 +297,13 @@ pub enum Fix {
 #[serde(deny_unknown_fields)]
 pub struct OwnFix {
     /// What reports call it.
+    #[serde(deserialize_with = "keep::one::<rule::Filled, _>")]
     pub name: String,
     /// A patch file, relative to the task file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "keep::maybe::<rule::HostPath, _>", skip_serializing_if = "Option::is_none")]
     pub patch: Option<PathBuf>,
     /// A command that runs in the sandbox, in the workspace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "keep::maybe::<rule::Filled, _>", skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
 }
 
@@ -302,7 +316,7 @@ pub struct Agent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Command>,
     /// A profile of the user's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "keep::maybe::<rule::Filled, _>", skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// Its network.
     #[serde(default = "full")]
@@ -327,7 +341,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<String>,
     /// Its own variables.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "keep::variables", skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
 }
 
@@ -359,6 +373,7 @@ pub struct Expect {
 #[serde(deny_unknown_fields)]
 pub struct Tests {
     /// Where the report is, relative to the workspace.
+    #[serde(deserialize_with = "keep::one::<rule::Inside, _>")]
     pub report: PathBuf,
     /// Tests that must pass: `class.name` or `name`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -374,6 +389,7 @@ pub struct Tests {
 #[serde(deny_unknown_fields)]
 pub struct ExpectedFile {
     /// Relative to the workspace.
+    #[serde(deserialize_with = "keep::one::<rule::Inside, _>")]
     pub path: PathBuf,
     /// Whether it must be there.
     #[serde(default = "yes")]

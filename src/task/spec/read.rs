@@ -6,58 +6,54 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rustix::fs::OFlags;
-use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
 use super::Task;
+use super::document::{Format, Wrong, parse, typed};
 use crate::error::{Error, Kind, Result, show};
 use crate::ui::sanitize;
 
 /// Larger than any that was written by hand.
 const LARGEST: u64 = 1 << 20;
-
-/// What is wrong: where, and what.
-struct Wrong {
-    line: Option<u64>,
-    field: String,
-    what: String,
-}
+/// Longer than anything that has to be said about a field.
+const LONGEST: usize = 300;
 
 /// What a task file says, in short: another digest is another task.
 pub fn digest(path: &Path) -> Result<String> {
-    let failed = |e| Error::io("read", path, e).with_kind(Kind::Usage);
-    let mut bytes = Vec::new();
-    open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)).map_err(failed)?;
-    Ok(Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect())
+    Ok(Sha256::digest(bytes(path)?).iter().map(|b| format!("{b:02x}")).collect())
 }
 
 /// Reads a task file; what follows its name decides how: `.yaml`, `.yml`, `.json` or `.toml`.
 pub fn read(path: &Path) -> Result<Task> {
-    let mut text = String::new();
-    let file = open(path).map_err(|e| Error::io("read", path, e).with_kind(Kind::Usage))?;
-    let read = file.take(LARGEST + 1).read_to_string(&mut text);
-    read.map_err(|e| Error::io("read", path, e).with_kind(Kind::Usage))?;
-    if text.len() as u64 > LARGEST {
-        return Err(Error::of(Kind::Usage, format!("{}: larger than {} MiB", show(path), LARGEST >> 20)));
-    }
-    let parsed = match path.extension().and_then(|e| e.to_str()) {
-        Some("yaml" | "yml") => yaml(&text),
-        Some("json") => json(&text),
-        Some("toml") => toml(&text),
+    let format = match path.extension().and_then(|e| e.to_str()) {
+        Some("yaml" | "yml") => Format::Yaml,
+        Some("json") => Format::Json,
+        Some("toml") => Format::Toml,
         _ => {
             return Err(Error::of(Kind::Usage, format!("{}: not the name of a task file", show(path)))
                 .hint("it must end in .yaml, .yml, .json or .toml"));
         }
     };
-    parsed.map_err(|wrong| {
-        let line = wrong.line.map(|line| format!(":{line}")).unwrap_or_default();
-        let field = match wrong.field.as_str() {
-            "" | "." | "?" => String::new(),
-            field => format!("`{}`: ", sanitize::text(field)),
+    let bytes = bytes(path)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(Error::of(Kind::Usage, format!("{}: larger than {} MiB", show(path), LARGEST >> 20)));
+    }
+    task(&bytes, format).map_err(|wrong| {
+        let line = wrong.line().map(|line| format!(":{line}")).unwrap_or_default();
+        let field = match wrong.field().as_str() {
+            "" => String::new(),
+            field => format!("`{}` ", short(field)),
         };
-        Error::of(Kind::Usage, format!("{}{line}: {field}{}", show(path), sanitize::text(&wrong.what)))
+        Error::of(Kind::Usage, format!("{}{line}: {field}{}", show(path), short(wrong.what())))
             .hint("docs/tasks.md lists the fields; docs/task.schema.json lets an editor check them")
     })
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+    read.map_err(|e| Error::io("read", path, e).with_kind(Kind::Usage))?;
+    Ok(bytes)
 }
 
 /// A pipe would be waited for, and it may be the task of somebody else's record.
@@ -67,48 +63,37 @@ fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file")) }
 }
 
-fn yaml<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
-    let mut field = String::new();
-    let options = serde_saphyr::options! { strict_booleans: true, reject_unsupported_tags: true, with_snippet: false };
-    let parsed = serde_saphyr::with_deserializer_from_str_with_options(text, options, |from| {
-        serde_path_to_error::deserialize(from).map_err(|e| {
-            field = e.path().to_string();
-            e.into_inner()
-        })
-    });
-    parsed.map_err(|e| {
-        let line = e.location().map(|place| place.line());
-        // The place has been told already.
-        let what = e.without_snippet().to_string();
-        let what = what.split(" at line ").next().unwrap_or(&what).to_owned();
-        Wrong { line, field, what }
-    })
-}
-
-fn json<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
-    let mut from = serde_json::Deserializer::from_str(text);
-    let wrong = |e: serde_json::Error, field: String| {
-        let what = e.to_string();
-        let what = what.split(" at line ").next().unwrap_or(&what).to_owned();
-        Wrong { line: Some(e.line() as u64), field, what }
+fn task(bytes: &[u8], format: Format) -> Result<Task, Wrong> {
+    let text = text(bytes)?;
+    let document = match text.trim().is_empty() {
+        true => None,
+        false => Some(parse(&text, format)?).filter(|document| !document.is_nothing()),
     };
-    let value = serde_path_to_error::deserialize(&mut from).map_err(|e| {
-        let field = e.path().to_string();
-        wrong(e.into_inner(), field)
-    })?;
-    from.end().map_err(|e| wrong(e, String::new()))?;
-    Ok(value)
+    match document {
+        Some(document) => typed(&document),
+        None => Err(Wrong::new("there is nothing in it").at(1)),
+    }
 }
 
-fn toml<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
-    let line_of = |e: &toml::de::Error| e.span().map(|span| text[..span.start].matches('\n').count() as u64 + 1);
-    let from = toml::Deserializer::parse(text).map_err(|e| Wrong {
-        line: line_of(&e),
-        field: String::new(),
-        what: e.message().to_owned(),
-    })?;
-    serde_path_to_error::deserialize(from).map_err(|e| {
-        let field = e.path().to_string();
-        Wrong { line: line_of(e.inner()), field, what: e.inner().message().to_owned() }
-    })
+/// The text of a file, as any editor may have saved it.
+fn text(bytes: &[u8]) -> Result<String, Wrong> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let wrong = |at: usize, what: &str| {
+        Wrong::new(what).at(bytes[..at].iter().filter(|byte| **byte == b'\n').count() as u64 + 1)
+    };
+    let text = std::str::from_utf8(bytes).map_err(|e| wrong(e.valid_up_to(), "not UTF-8"))?;
+    match text.find('\0') {
+        Some(at) => Err(wrong(at, "holds a NUL byte")),
+        None => Ok(text.replace("\r\n", "\n")),
+    }
+}
+
+/// One line of it, which nothing in the file can make long or dangerous.
+fn short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut shown: String = line.chars().take(LONGEST).collect();
+    if shown.len() < line.len() {
+        shown.push('…');
+    }
+    sanitize::text(&shown)
 }

@@ -1,10 +1,21 @@
-//! Times and sizes as people write them.
+//! Times, sizes and numbers as people write them.
 
+use std::fmt;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+use serde::{Serialize, Serializer};
 
 use crate::policy::limits::parse_size;
+
+/// Nobody waits longer, and clocks can still be reckoned with.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+/// No machine has more, and every engine can count as far.
+const LARGEST: u64 = 1 << 60;
+/// What engines and the kernel take.
+const CPUS: std::ops::RangeInclusive<f64> = 0.01..=8192.0;
+/// The kernel counts as far.
+const MOST_PIDS: u64 = 1 << 22;
 
 /// A span of time: `90s`, `10m`, `1h 30m`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +25,45 @@ pub struct Span(pub Duration);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u64);
 
+/// How it was written.
+enum Written<'a> {
+    Text(&'a str),
+    Whole(u64),
+    Number(f64),
+}
+
+/// Reads what must be `what`.
+struct Scalar<T> {
+    what: &'static str,
+    read: fn(Written<'_>) -> Option<T>,
+}
+
+impl<T> Scalar<T> {
+    fn visit<E: Error>(self, written: Written<'_>, found: Unexpected<'_>) -> Result<T, E> {
+        (self.read)(written).ok_or_else(|| E::invalid_value(found, &self))
+    }
+}
+
+impl<T> Visitor<'_> for Scalar<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.what)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        self.visit(Written::Text(text), Unexpected::Str(text))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
+        self.visit(Written::Whole(number), Unexpected::Unsigned(number))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
+        self.visit(Written::Number(number), Unexpected::Float(number))
+    }
+}
+
 impl Serialize for Span {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&humantime::format_duration(self.0).to_string())
@@ -22,11 +72,15 @@ impl Serialize for Span {
 
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(from)?;
-        match humantime::parse_duration(&text) {
-            Ok(span) if !span.is_zero() => Ok(Span(span)),
-            _ => Err(de::Error::custom(format!("`{text}` is no span of time: write for instance 90s or 10m"))),
-        }
+        let what = "a span of time such as 90s or 10m, more than 0s and at most 366d";
+        let read = |written: Written<'_>| match written {
+            Written::Text(text) => {
+                let span = humantime::parse_duration(text).ok()?;
+                (!span.is_zero() && span <= LONGEST).then_some(Self(span))
+            }
+            _ => None,
+        };
+        from.deserialize_any(Scalar { what, read })
     }
 }
 
@@ -38,18 +92,56 @@ impl Serialize for Size {
 
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(u64),
-            Text(String),
-        }
-        let text = match Written::deserialize(from)? {
-            Written::Number(number) => number.to_string(),
-            Written::Text(text) => text,
+        let what = "a size such as 512m or 2g, more than 0 and at most 1048576t";
+        let read = |written: Written<'_>| {
+            let bytes = match written {
+                Written::Text(text) => parse_size(text).ok()?,
+                Written::Whole(bytes) => bytes,
+                Written::Number(_) => return None,
+            };
+            (1..=LARGEST).contains(&bytes).then_some(Self(bytes))
         };
-        parse_size(&text).map(Size).map_err(|help| de::Error::custom(format!("`{text}` is no size: {help}")))
+        from.deserialize_any(Scalar { what, read })
     }
+}
+
+struct Cpus(f64);
+
+impl<'de> Deserialize<'de> for Cpus {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let read = |written: Written<'_>| {
+            let number = match written {
+                Written::Whole(number) => number as f64,
+                Written::Number(number) => number,
+                Written::Text(_) => return None,
+            };
+            // NaN is not in there either.
+            CPUS.contains(&number).then_some(Self(number))
+        };
+        from.deserialize_any(Scalar { what: "a number from 0.01 to 8192", read })
+    }
+}
+
+struct Pids(u32);
+
+impl<'de> Deserialize<'de> for Pids {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let read = |written: Written<'_>| match written {
+            Written::Whole(number @ 1..=MOST_PIDS) => u32::try_from(number).ok().map(Self),
+            _ => None,
+        };
+        from.deserialize_any(Scalar { what: "a whole number from 1 to 4194304", read })
+    }
+}
+
+/// For `deserialize_with`: a number of processors.
+pub(super) fn cpus<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    Ok(Option::<Cpus>::deserialize(from)?.map(|cpus| cpus.0))
+}
+
+/// For `deserialize_with`: a number of processes.
+pub(super) fn pids<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    Ok(Option::<Pids>::deserialize(from)?.map(|pids| pids.0))
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@ fn code_that_is_not_there_is_told(engine: Engine) {
     let tasks = Tasks::new(engine);
     tasks.code("code", &[("x", "x")]);
     let body = |repo: &str| format!("repo: {{{repo}}}\nsetup: {{convention: none}}\nrun: {{command: 'true'}}\n");
-    let missing = "0123456789012345678901234567890123456789";
+    // In quotes: to YAML it is a number.
+    let missing = "'0123456789012345678901234567890123456789'";
     let all = [
         ("commit", format!("path: ../code, commit: {missing}"), "there is no commit 0123"),
         ("ref", "path: ../code, ref: nope".to_owned(), "there is no branch or tag nope"),

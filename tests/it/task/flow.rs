@@ -275,7 +275,7 @@ fn a_fetch_happens_once_for_all_tasks(engine: Engine) {
     let tasks = Tasks::new(engine);
     let commit = tasks.code("code", &[("v", "1\n")]);
     let body = format!(
-        "repo: {{url: '{}', commit: {commit}}}\nsetup: {{convention: none}}\nrun: {{command: cat v}}\n",
+        "repo: {{url: 'file://{}', commit: {commit}}}\nsetup: {{convention: none}}\nrun: {{command: cat v}}\n",
         tasks.path("code").display()
     );
     tasks.one("first", &body).is("passed");

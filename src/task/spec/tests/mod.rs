@@ -1,8 +1,13 @@
 //! What is accepted, and what is said about the rest.
 
+mod fields;
+mod formats;
+mod hostile;
+
 use super::*;
 
-fn parse(name: &str, text: &str) -> Result<Task, String> {
+/// Reads a task file of that name; or what is said about it, without the directory.
+fn parse(name: &str, text: impl AsRef<[u8]>) -> Result<Task, String> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(name);
     std::fs::write(&path, text).unwrap();
@@ -40,76 +45,9 @@ fn the_same_task_in_three_formats_is_the_same() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_line_and_field() {
-    let cases = [
-        ("t.yaml", "id: a\nrepo: {path: .}\nrun:\n  comand: x\n", "t.yaml:4: `run.comand`: unknown field `comand`"),
-        ("t.yaml", "id: a\nrepo:\n  path: .\nrun: {command: x}\nexpect:\n  exit: many\n", "t.yaml:6: `expect.exit`: "),
-        ("t.yaml", "id: a b\nrepo: {path: .}\nrun: {command: x}\n", "t.yaml:1: `id`: `a b` cannot be a name"),
-        ("t.yaml", "id: a\nrepo: {path: ., url: x}\nrun: {command: x}\n", "t.yaml:2: `repo`: `url` and `path` exclude"),
-        (
-            "t.yaml",
-            "id: a\nrepo: {url: x}\nrun: {command: x}\n",
-            "t.yaml:2: `repo`: with `url` it needs `commit` or `ref`",
-        ),
-        (
-            "t.yaml",
-            "id: a\nrepo: {path: .}\nrun: {command: x}\nenvironment:\n  timeout:\n    run: soon\n",
-            "t.yaml:6: `environment.timeout.run`: `soon` is no span",
-        ),
-        ("t.yaml", "id: a\nid: b\n", "t.yaml:2: "),
-        ("t.yaml", "id: [\n", "t.yaml:"),
-        ("t.json", "{\n\"id\": \"a\",\n\"nope\": 1}", "t.json:3: `nope`: unknown field `nope`"),
-        (
-            "t.json",
-            "{\"id\": \"a\", \"repo\": {\"path\": \".\"}, \"run\": {\"command\": \"x\"}}\n{}",
-            "t.json:2: trailing",
-        ),
-        ("t.toml", "id = 'a'\n[repo]\npath = '.'\n[run]\ncommand = 5\n", "t.toml:5: `run.command`: "),
-        ("t.toml", "id = 'a'\n[repo\n", "t.toml:2: "),
-        (
-            "t.yaml",
-            "id: a\nrepo: {path: .}\nrun: {command: x}\nartifacts: [../x]\n",
-            "t.yaml:4: `artifacts`: `../x` must be",
-        ),
-        (
-            "t.yaml",
-            "id: a\nrepo: {path: .}\nrun: {command: x}\nenvironment: {mounts: ['/a:/b:rw']}\n",
-            "t.yaml:4: `environment`: mount",
-        ),
-        (
-            "t.yaml",
-            "id: a\nrepo: {path: .}\nrun: {command: x}\nenvironment: {runtime: ./evil}\n",
-            "t.yaml:4: `environment`: `runtime` must be a name",
-        ),
-        (
-            "t.yaml",
-            "id: a\nrepo: {path: .}\nrun: {command: x}\nagent: {network: none}\n",
-            "t.yaml:4: `agent`: it needs",
-        ),
-        ("t.yaml", "id: a\nrepo: {path: .}\n", "t.yaml:2: missing field `run`"),
-        ("t.txt", LEAST, "t.txt: not the name of a task file"),
-    ];
-    for (name, text, expected) in cases {
-        let said = parse(name, text).unwrap_err();
-        assert!(said.starts_with(expected), "{text}\nsaid:     {said}\nexpected: {expected}");
-    }
-}
-
-#[test]
-fn no_input_makes_it_panic() {
-    for cut in 0..LEAST.len() {
-        let _ = parse("t.yaml", &LEAST[..cut]);
-        let _ = parse("t.toml", &LEAST[..cut]);
-    }
-    let bomb =
-        "a: &a [x,x,x,x,x,x,x,x]\n".to_owned() + &(0..20).map(|n| format!("b{n}: &b{n} [*a,*a]\n")).collect::<String>();
-    assert!(parse("t.yaml", &bomb).is_err());
-    assert!(parse("t.json", &"[".repeat(100_000)).is_err());
-}
-
-#[test]
 fn the_task_of_the_documents_is_one() {
-    let text = include_str!("../../../docs/tasks.md").split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let text =
+        include_str!("../../../../docs/tasks.md").split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("task.yaml");
     std::fs::write(&path, text).unwrap();
@@ -121,6 +59,17 @@ fn the_task_of_the_documents_is_one() {
     assert_eq!(task.environment.network, least.environment.network);
     assert_eq!(task.environment.timeout, least.environment.timeout);
     assert_eq!(task.setup.convention, least.setup.convention);
+}
+
+#[test]
+fn the_examples_are_tasks() {
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/tasks");
+    let files = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let tasks: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "yaml")).collect();
+    assert!(tasks.len() > 3);
+    for path in tasks {
+        read(&path).unwrap_or_else(|e| panic!("{e}"));
+    }
 }
 
 #[test]
