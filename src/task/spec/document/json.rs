@@ -21,7 +21,7 @@ pub(super) fn parse(text: &str) -> Result<Node, Wrong> {
     let lines = Lines::of(text);
     match &parsed.value {
         Some(value) => node(value, value.start(), 0, &lines),
-        None => Ok(Node { line: 1, value: Value::Nothing }),
+        None => Ok(Node::new(1, Value::Nothing)),
     }
 }
 
@@ -50,5 +50,5 @@ fn node(value: &Ast<'_>, at: usize, depth: usize, lines: &Lines) -> Result<Node,
             Value::Fields(fields.collect::<Result<_, _>>()?)
         }
     };
-    Ok(Node { line, value })
+    Ok(Node::new(line, value))
 }

@@ -26,6 +26,8 @@ pub(super) enum Format {
 #[derive(Debug)]
 pub(super) struct Node {
     line: u64,
+    /// Line and column of the value itself, where the reader has to look at it again.
+    place: (u64, u64),
     value: Value,
 }
 
@@ -52,6 +54,10 @@ struct Field {
 }
 
 impl Node {
+    fn new(line: u64, value: Value) -> Self {
+        Self { line, place: (line, 1), value }
+    }
+
     /// Whether there is nothing in the document.
     pub(super) fn is_nothing(&self) -> bool {
         matches!(self.value, Value::Nothing)

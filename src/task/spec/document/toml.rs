@@ -12,7 +12,7 @@ const TWICE: &str = "cowbox-is-there-twice";
 pub(super) fn parse(text: &str) -> Result<Node, Wrong> {
     let lines = Lines::of(text);
     let table = DeTable::parse(text).map_err(|e| wrong(text, &e, &lines))?;
-    Ok(Node { line: 1, value: fields(table.get_ref(), 0, &lines)? })
+    Ok(Node::new(1, fields(table.get_ref(), 0, &lines)?))
 }
 
 fn wrong(text: &str, error: &toml::de::Error, lines: &Lines) -> Wrong {
@@ -77,5 +77,5 @@ fn node(value: &DeValue<'_>, at: usize, depth: usize, lines: &Lines) -> Result<N
         }
         DeValue::Table(table) => fields(table, depth, lines)?,
     };
-    Ok(Node { line, value })
+    Ok(Node::new(line, value))
 }

@@ -28,7 +28,28 @@ pub(super) fn parse(text: &str) -> Result<Node, Wrong> {
         with_snippet: false,
     };
     let parsed = serde_saphyr::from_str_with_options::<Spanned<Written>>(text, options);
-    parsed.map(Node::from).map_err(|e| wrong(e.without_snippet()))
+    let mut document = parsed.map(Node::from).map_err(|e| wrong(e.without_snippet()))?;
+    let lines: Vec<&str> = text.lines().collect();
+    keep_ids(&mut document, &lines);
+    Ok(document)
+}
+
+/// The id of a commit may have nothing but digits. No number is as long as that.
+fn keep_ids(node: &mut Node, lines: &[&str]) {
+    match &mut node.value {
+        Value::List(list) => list.iter_mut().for_each(|node| keep_ids(node, lines)),
+        Value::Fields(fields) => fields.iter_mut().for_each(|field| keep_ids(&mut field.node, lines)),
+        Value::Whole(_) | Value::Number(_) => {
+            let (line, column) = node.place;
+            let line = usize::try_from(line).ok().and_then(|line| lines.get(line.checked_sub(1)?));
+            let column = usize::try_from(column).unwrap_or_default().saturating_sub(1);
+            let digits = |line: &&str| line.chars().skip(column).take_while(char::is_ascii_digit).collect::<String>();
+            if let Some(id) = line.map(digits).filter(|id| matches!(id.len(), 40 | 64)) {
+                node.value = Value::Text(id);
+            }
+        }
+        _ => {}
+    }
 }
 
 fn wrong(error: &Error) -> Wrong {
@@ -56,7 +77,8 @@ struct Written(Value);
 
 impl From<Spanned<Written>> for Node {
     fn from(written: Spanned<Written>) -> Self {
-        Self { line: written.referenced.line(), value: written.value.0 }
+        let place = (written.referenced.line(), written.referenced.column());
+        Self { line: place.0, place, value: written.value.0 }
     }
 }
 
@@ -111,8 +133,7 @@ impl<'de> Visitor<'de> for Any {
         let mut fields = Vec::new();
         while let Some(name) = from.next_key::<Spanned<Written>>()? {
             let line = name.referenced.line();
-            let Written(value) = from.next_value()?;
-            let node = Node { line, value };
+            let node = Node { line, ..from.next_value::<Spanned<Written>>()?.into() };
             fields.push(match name.value.0 {
                 Value::Text(name) => Field { name, is_text: true, node },
                 other => Field { name: shown(&other), is_text: false, node },
