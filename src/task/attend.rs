@@ -1,7 +1,7 @@
 //! The output of a stage in its logs, and as events where somebody asked for it.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use serde_json::json;
@@ -30,10 +30,10 @@ pub struct Logs {
 
 impl Logs {
     /// New ones, of at most `most` bytes each.
-    pub fn create(run: &Path, stage: Stage, most: u64) -> io::Result<Self> {
+    pub fn new(run: &Path, stage: Stage, most: u64) -> Self {
         let names = ["stdout", "stderr"].map(|end| format!("logs/{stage}.{end}"));
-        let log = |name: &String| Log::create(&run.join(name), most);
-        Ok(Self { stage, stdout: log(&names[0])?, stderr: log(&names[1])?, names, left: [Some(most); 2] })
+        let log = |name: &String| Log::new(&run.join(name), most);
+        Self { stage, stdout: log(&names[0]), stderr: log(&names[1]), names, left: [Some(most); 2] }
     }
 
     /// What they are called, as long as nothing is missing in them.
@@ -41,12 +41,12 @@ impl Logs {
         self.names.clone().map(|path| LogFacts { path, cut: None })
     }
 
-    /// Closes both.
-    pub fn finish(self) -> io::Result<[LogFacts; 2]> {
+    /// Closes both; `empty` is one of this run that nothing was written to.
+    pub fn finish(self, empty: &mut Option<PathBuf>) -> io::Result<[LogFacts; 2]> {
         let [stdout, stderr] = self.names;
         Ok([
-            LogFacts { path: stdout, cut: self.stdout.finish()? },
-            LogFacts { path: stderr, cut: self.stderr.finish()? },
+            LogFacts { path: stdout, cut: self.stdout.finish(empty)? },
+            LogFacts { path: stderr, cut: self.stderr.finish(empty)? },
         ])
     }
 }
@@ -170,7 +170,7 @@ mod tests {
     fn events_hold_no_more_of_an_output_than_its_log() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("logs")).unwrap();
-        let mut logs = Logs::create(dir.path(), Stage::Run, 10).unwrap();
+        let mut logs = Logs::new(dir.path(), Stage::Run, 10);
         let path = dir.path().join("events.jsonl");
         let mut events = Events::create(&path, "r", None).unwrap();
         for _ in 0..5 {
@@ -185,7 +185,7 @@ mod tests {
     fn events_of_an_output_have_an_end_however_small_its_pieces_are() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("logs")).unwrap();
-        let mut logs = Logs::create(dir.path(), Stage::Run, 4096).unwrap();
+        let mut logs = Logs::new(dir.path(), Stage::Run, 4096);
         let path = dir.path().join("events.jsonl");
         let mut events = Events::create(&path, "r", None).unwrap();
         let mut attending = Attending::new(&mut logs, Some(&mut events), None, None, &Redactor::default());
@@ -204,7 +204,7 @@ mod tests {
     fn a_secret_is_in_no_log_however_it_is_cut() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("logs")).unwrap();
-        let mut logs = Logs::create(dir.path(), Stage::Fetch, 1000).unwrap();
+        let mut logs = Logs::new(dir.path(), Stage::Fetch, 1000);
         let mut answer = Vec::new();
         let secrets = Redactor::of([&b"secret"[..]].into_iter());
         let mut attending = Attending::new(&mut logs, None, Some(&mut answer), None, &secrets);
@@ -213,7 +213,7 @@ mod tests {
         }
         attending.output(Stream::Stderr, b"cannot reach me:secret@host").unwrap();
         attending.finish().unwrap();
-        logs.finish().unwrap();
+        logs.finish(&mut None).unwrap();
         let log = |end: &str| std::fs::read_to_string(dir.path().join(format!("logs/fetch.{end}"))).unwrap();
         assert_eq!((log("stdout").as_str(), log("stderr").as_str()), ("a *** b se", "cannot reach me:***@host"));
         assert_eq!(answer, b"a secret b se");

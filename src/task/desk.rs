@@ -59,6 +59,8 @@ pub struct Desk {
     began: Instant,
     open: Option<Open>,
     herald: Option<Herald>,
+    /// A log that nothing was written to, if there is one.
+    empty: Option<PathBuf>,
 }
 
 /// The stage that is going on.
@@ -96,6 +98,7 @@ impl Desk {
             began: Instant::now(),
             open: None,
             herald: None,
+            empty: None,
         }
     }
 
@@ -107,8 +110,7 @@ impl Desk {
     /// Begins a stage; the one before it has done what it should.
     pub fn begin(&mut self, stage: Stage, reach: Option<Reach>, time: Option<Duration>) -> Result<(), Halt> {
         self.end(true)?;
-        let logs =
-            Logs::create(&self.dir, stage, self.most).map_err(|e| Error::io("write", &self.dir.join("logs"), e))?;
+        let logs = Logs::new(&self.dir, stage, self.most);
         let policy = reach.map(|reach| reach.to_string());
         let limit = time.map(|time| humantime::format_duration(time).to_string());
         self.events.write(Some(stage), "stage.started", json!({ "network": policy, "timeout": limit }))?;
@@ -133,7 +135,7 @@ impl Desk {
         open.record.ok = ok;
         open.record.duration_ms = millis(open.began);
         let unfinished = open.logs.facts();
-        let (finished, failed) = match open.logs.finish() {
+        let (finished, failed) = match open.logs.finish(&mut self.empty) {
             Ok(facts) => (facts, None),
             Err(e) => (unfinished, Some(e)),
         };

@@ -14,7 +14,8 @@ const CHUNK: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
-    file: File,
+    /// None as long as nothing was written.
+    file: Option<File>,
     head: u64,
     tail: u64,
     written: u64,
@@ -32,10 +33,16 @@ pub struct Cut {
 
 impl Log {
     /// A new one, of at most `most` bytes and the line that tells of the gap.
-    pub fn create(path: &Path, most: u64) -> io::Result<Self> {
-        let file = File::options().read(true).write(true).create_new(true).open(path)?;
+    pub fn new(path: &Path, most: u64) -> Self {
         let head = most / 2;
-        Ok(Self { path: path.to_path_buf(), file, head, tail: (most - head).max(1), written: 0 })
+        Self { path: path.to_path_buf(), file: None, head, tail: (most - head).max(1), written: 0 }
+    }
+
+    fn file(&mut self) -> io::Result<&File> {
+        if self.file.is_none() {
+            self.file = Some(File::options().read(true).write(true).create_new(true).open(&self.path)?);
+        }
+        self.file.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Adds to it.
@@ -48,15 +55,24 @@ impl Log {
                 (self.head + round, self.tail - round)
             };
             let count = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
-            self.file.write_all_at(&bytes[..count], at)?;
+            self.file()?.write_all_at(&bytes[..count], at)?;
             self.written += count as u64;
             bytes = &bytes[count..];
         }
         Ok(())
     }
 
-    /// Puts the tail in order; what is missing, if anything is.
-    pub fn finish(self) -> io::Result<Option<Cut>> {
+    /// Puts the tail in order; what is missing, if anything is. Most logs are empty, and a new file costs more than all
+    /// that is written: those are one file with many names, of which `empty` is the first.
+    pub fn finish(mut self, empty: &mut Option<PathBuf>) -> io::Result<Option<Cut>> {
+        if self.file.is_none() {
+            let linked = empty.as_ref().is_some_and(|first| fs::hard_link(first, &self.path).is_ok());
+            if !linked {
+                self.file()?;
+                *empty = Some(self.path);
+            }
+            return Ok(None);
+        }
         let kept = self.head + self.tail;
         let Some(missing) = self.written.checked_sub(kept).filter(|bytes| *bytes > 0) else {
             return Ok(None);
@@ -82,7 +98,7 @@ impl Log {
         let mut buffer = vec![0; CHUNK];
         while at < to {
             let wanted = buffer.len().min(usize::try_from(to - at).unwrap_or(usize::MAX));
-            self.file.read_exact_at(&mut buffer[..wanted], at)?;
+            self.file.as_ref().ok_or(io::ErrorKind::NotFound)?.read_exact_at(&mut buffer[..wanted], at)?;
             out.write_all(&buffer[..wanted])?;
             at += wanted as u64;
         }
@@ -109,9 +125,9 @@ mod tests {
     fn log(most: u64, pieces: &[&[u8]]) -> (Vec<u8>, Option<Cut>) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("run.stdout");
-        let mut log = Log::create(&path, most).unwrap();
+        let mut log = Log::new(&path, most);
         pieces.iter().for_each(|piece| log.write(piece).unwrap());
-        let cut = log.finish().unwrap();
+        let cut = log.finish(&mut None).unwrap();
         let names = fs::read_dir(dir.path()).unwrap().count();
         assert_eq!(names, 1, "nothing else is left");
         (fs::read(path).unwrap(), cut)
@@ -121,6 +137,21 @@ mod tests {
     fn what_fits_is_kept_as_it_is() {
         assert_eq!(log(10, &[b"01234", b"56789"]), (b"0123456789".to_vec(), None));
         assert_eq!(log(10, &[]), (Vec::new(), None));
+    }
+
+    #[test]
+    fn empty_ones_are_one_file_and_no_other_is() {
+        use std::os::unix::fs::MetadataExt;
+        let dir = tempfile::tempdir().unwrap();
+        let mut empty = None;
+        for (name, text) in [("a", ""), ("b", "x"), ("c", ""), ("d", "")] {
+            let mut log = Log::new(&dir.path().join(name), 10);
+            log.write(text.as_bytes()).unwrap();
+            assert_eq!(log.finish(&mut empty).unwrap(), None);
+        }
+        let of = |name: &str| fs::metadata(dir.path().join(name)).unwrap();
+        assert_eq!((of("a").len(), of("a").nlink(), of("c").ino() == of("d").ino()), (0, 3, true));
+        assert_eq!((of("b").len(), of("b").nlink()), (1, 1));
     }
 
     #[test]

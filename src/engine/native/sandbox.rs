@@ -130,5 +130,9 @@ fn make_home_layer(home: Option<(Vec<PathBuf>, PathBuf)>, session_dir: &Path) ->
     let Some((lowers, layer)) = home else { return Ok(()) };
     let (upper, work) = (layer.join("upper"), layer.join("work"));
     create::layers(&Overlay { lowers, target: PathBuf::new(), upper, work, volatile: true })?;
+    if layer.starts_with(session_dir) {
+        return Ok(());
+    }
+    // It lies elsewhere, and must go with its session.
     home::sign(&layer, session_dir).map_err(|e| Error::io("write", &layer, e))
 }
