@@ -62,12 +62,12 @@ fn what_a_command_left_is_collected_after_its_time_was_up(engine: Engine) {
         "late",
         &format!(
             "{AS_IT_IS}environment: {{timeout: {{run: 8s}}}}\nartifacts: [big]\n\
-             run: {{command: 'yes | head -c 300000000 > big; sleep 600'}}\n"
+             run: {{command: 'yes | head -c 50000000 > big; sleep 600'}}\n"
         ),
     );
     let run = run.is("timeout");
     assert_eq!(run.changed_by("run"), ["big"]);
-    assert_eq!(fs::metadata(run.dir.join("artifacts/big")).unwrap().len(), 300_000_000);
+    assert_eq!(fs::metadata(run.dir.join("artifacts/big")).unwrap().len(), 50_000_000);
     tasks.nothing_is_left();
 }
 
