@@ -46,7 +46,7 @@ pub enum TaskVerb {
 A task file is trusted like a command line: it names what is mounted, which variables of yours are shown, and the
 image. Read one that somebody else wrote before you run it.
 
-Exit status: 0 if every run ended as its task expects, 1 if not, 130 if it was stopped.")]
+Exit status: 0 if every run ended as its task expects, 1 if not, 2 if a task file is wrong, 130 if it was stopped.")]
 pub struct TaskRunArgs {
     /// Task files (.yaml, .yml, .json, .toml), or directories with some
     #[arg(value_name = "FILE", required_unless_present = "batch")]
@@ -92,7 +92,10 @@ pub struct TaskRunArgs {
   cowbox task verify runs/20260101T120000Z__01J…
   cowbox task verify runs/20260101T120000Z__01J… --json
 
-Exit status: 0 if both are the same in everything that must not vary, 1 if not.")]
+Where outputs differ, the first lines are shown that do, without times, ids and the like.
+
+Exit status: 0 if both are the same in everything that must not vary, 1 if not, 2 if DIR is no record of a run that
+has ended, 130 if it was stopped.")]
 pub struct TaskVerifyArgs {
     /// The directory of the run
     #[arg(value_name = "DIR")]

@@ -65,17 +65,21 @@ impl From<SessionId> for String {
 
 /// `api-7k3q`: what the repo is called, and four characters to tell sessions apart.
 pub fn generate_name(repo: &str) -> String {
+    let random = random_bits();
+    let tail: String =
+        (0..4).map(|i| char::from(ALPHABET[(random >> (5 * i) & 31) as usize]).to_ascii_lowercase()).collect();
+    format!("{}-{tail}", slug(repo))
+}
+
+/// What the names of its sessions begin with.
+pub fn slug(repo: &str) -> String {
     let mut slug: String =
         repo.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
     while slug.contains("--") {
         slug = slug.replace("--", "-");
     }
     let slug: String = slug.trim_matches('-').chars().take(24).collect();
-    let slug = if slug.is_empty() { "repo" } else { slug.trim_end_matches('-') };
-    let random = random_bits();
-    let tail: String =
-        (0..4).map(|i| char::from(ALPHABET[(random >> (5 * i) & 31) as usize]).to_ascii_lowercase()).collect();
-    format!("{slug}-{tail}")
+    if slug.is_empty() { "repo".to_owned() } else { slug.trim_end_matches('-').to_owned() }
 }
 
 /// Whether a name given by the user is one: it becomes part of messages, arguments and completions.

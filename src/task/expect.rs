@@ -4,9 +4,11 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::report::{Case, Verdict, read_junit};
 use super::spec::{Expect, ExpectedFile, Tests};
-use crate::changes::sides::Reader;
+use crate::changes::sides::{Leaf, Reader};
 use crate::error::show;
 use crate::layer::entry::Kind;
 use crate::ui::sanitize;
@@ -14,14 +16,39 @@ use crate::ui::sanitize;
 /// What is read of a file.
 const MOST: u64 = 64 << 20;
 
-/// What is not as it should be, in words.
-pub fn check(reader: &Reader, expect: &Expect) -> io::Result<Vec<String>> {
+/// What a write changes of a file, and nothing else does: neither a rename nor another name for it. Its time can be
+/// set to anything, but not kept by whoever writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    size: u64,
+    mtime: i64,
+}
+
+/// The report of the tests as it is now; `None` if there is none.
+pub fn report(reader: &Reader, expect: &Expect) -> io::Result<Option<Seen>> {
+    let Some(tests) = &expect.tests else { return Ok(None) };
+    Ok(reader.leaf(&plain(&tests.report))?.filter(is_file).map(|leaf| Seen::from(&leaf)))
+}
+
+impl From<&Leaf> for Seen {
+    fn from(leaf: &Leaf) -> Self {
+        Self { size: leaf.found.id.size, mtime: leaf.found.id.mtime }
+    }
+}
+
+fn is_file(leaf: &Leaf) -> bool {
+    leaf.found.meta.kind == Kind::File
+}
+
+/// What is not as it should be, in words. `before` is the report that was there before the command: it says nothing
+/// about what that did.
+pub fn check(reader: &Reader, expect: &Expect, before: Option<Seen>) -> io::Result<Vec<String>> {
     let mut wrong = Vec::new();
     for file in &expect.files {
         wrong.extend(check_file(reader, file)?);
     }
     if let Some(tests) = &expect.tests {
-        wrong.extend(check_tests(reader, tests)?);
+        wrong.extend(check_tests(reader, tests, before)?);
     }
     Ok(wrong)
 }
@@ -42,12 +69,21 @@ fn check_file(reader: &Reader, file: &ExpectedFile) -> io::Result<Option<String>
     })
 }
 
-fn check_tests(reader: &Reader, tests: &Tests) -> io::Result<Vec<String>> {
+fn check_tests(reader: &Reader, tests: &Tests, before: Option<Seen>) -> io::Result<Vec<String>> {
     let path = plain(&tests.report);
-    let Some(content) = read(reader, &path)? else {
-        return Ok(vec![format!("the report {} is not there", show(&path))]);
+    let wrong = |why: &str| Ok(vec![format!("the report {} {why}", show(&path))]);
+    let Some(leaf) = reader.leaf(&path)?.filter(is_file) else { return wrong("is not there") };
+    if before == Some(Seen::from(&leaf)) {
+        return wrong("was not written by the command");
+    }
+    if leaf.found.meta.size > MOST {
+        return wrong(&format!("is larger than {} MiB", MOST >> 20));
+    }
+    let content = read(reader, &path)?.unwrap_or_default();
+    let cases = match read_junit(&content) {
+        Ok(cases) => cases,
+        Err(why) => return wrong(&why.to_string()),
     };
-    let cases = read_junit(&String::from_utf8_lossy(&content));
     let check = |names: &[String], wanted: Verdict, word: &str| -> Vec<String> {
         let verdict = |name: &String| {
             let found: Vec<&Case> = cases.iter().filter(|case| case.is_called(name)).collect();
@@ -67,7 +103,7 @@ fn check_tests(reader: &Reader, tests: &Tests) -> io::Result<Vec<String>> {
 
 /// The content of a regular file; `None` if there is none.
 fn read(reader: &Reader, path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let leaf = reader.leaf(path)?.filter(|leaf| leaf.found.meta.kind == Kind::File);
+    let leaf = reader.leaf(path)?.filter(is_file);
     let (Some(leaf), Some(name)) = (leaf, path.file_name()) else { return Ok(None) };
     let mut content = Vec::new();
     leaf.open(name)?.take(MOST).read_to_end(&mut content)?;
@@ -96,7 +132,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("out"), "all is well\n").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link")).unwrap();
-        let report = "<testcase classname='a' name='good'/><testcase classname='a' name='bad'><failure/></testcase>";
+        let report = "<testsuite><testcase classname='a' name='good'/>\
+            <testcase classname='a' name='bad'><failure/></testcase></testsuite>";
         fs::write(dir.path().join("r.xml"), report).unwrap();
         let reader = Reader::new(Dir::root(&[(dir.path(), Encoding::Plain)]).unwrap());
         let file = |path: &str, exists: bool, contains: Option<&str>| ExpectedFile {
@@ -111,10 +148,10 @@ mod tests {
         };
         let files = vec![file("out", true, Some("is well")), file("none", false, None), file("link", true, None)];
         let good = Expect { files, tests: Some(tests(&["a.good"], &["bad"])), ..Expect::default() };
-        assert_eq!(check(&reader, &good).unwrap(), Vec::<String>::new());
+        assert_eq!(check(&reader, &good, None).unwrap(), Vec::<String>::new());
         let files = vec![file("out", true, Some("ill")), file("out", false, None), file("link", true, Some("root"))];
         let bad = Expect { files, tests: Some(tests(&["bad", "none"], &["good"])), ..Expect::default() };
-        let said = check(&reader, &bad).unwrap();
+        let said = check(&reader, &bad, None).unwrap();
         assert_eq!(
             said,
             [
@@ -126,5 +163,35 @@ mod tests {
                 "the test good did not fail",
             ]
         );
+    }
+
+    #[test]
+    fn a_report_is_whole_and_of_the_command() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("r.xml");
+        let tests = Tests { report: "r.xml".into(), pass: vec!["a".to_owned()], fail: Vec::new() };
+        let expect = Expect { tests: Some(tests), ..Expect::default() };
+        let root = || Reader::new(Dir::root(&[(dir.path(), Encoding::Plain)]).unwrap());
+        let seen = || report(&root(), &expect).unwrap();
+        let said = |before: Option<Seen>| check(&root(), &expect, before).unwrap().join("; ");
+        assert_eq!((seen(), said(None).as_str()), (None, "the report r.xml is not there"));
+        let good = "<testsuite><testcase name='a'/></testsuite>";
+        fs::write(&path, good).unwrap();
+        let before = seen();
+        assert_eq!(
+            (said(None).as_str(), said(before).as_str()),
+            ("", "the report r.xml was not written by the command")
+        );
+        // Another name, and its end, are no write; nor is a change of permissions.
+        fs::hard_link(&path, dir.path().join("other")).unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        assert_eq!(said(before), "the report r.xml was not written by the command");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        fs::write(&path, good).unwrap();
+        assert_eq!(said(before), "", "the same again is a write");
+        fs::write(&path, &good[..20]).unwrap();
+        assert_eq!(said(before), "the report r.xml is not well-formed XML (line 1)");
+        fs::File::create(&path).unwrap().set_len(MOST + 1).unwrap();
+        assert_eq!(said(before), "the report r.xml is larger than 64 MiB");
     }
 }

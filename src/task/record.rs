@@ -9,7 +9,7 @@ use super::log::Cut;
 use super::outcome::Outcome;
 use super::spec::Task;
 use super::stage::Stage;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, show};
 use crate::paths::BytePath;
 
 /// Number of the format.
@@ -22,6 +22,12 @@ const MOST_BYTES: usize = 4 << 20;
 const AROUND: usize = 64;
 /// Larger than any record that was written here.
 const LARGEST: u64 = 64 << 20;
+
+/// What every record has, also one of later.
+#[derive(Deserialize)]
+struct Format {
+    schema: u32,
+}
 
 /// One run of one task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -286,12 +292,14 @@ impl RunRecord {
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join("run.json");
         let text = super::out::read(&path, LARGEST).map_err(|e| Error::io("read", &path, e))?;
-        let record: Self =
-            serde_json::from_slice(&text).map_err(|e| Error::new(format!("{}: {e}", crate::error::show(&path))))?;
-        if record.schema > SCHEMA {
-            return Err(Error::new(format!("{} was written by a newer cowbox", crate::error::show(&path))));
+        let broken = |e: serde_json::Error| Error::new(format!("{} is broken: {e}", show(&path)));
+        // First of all: what a newer one means nobody here can know.
+        let Format { schema } = serde_json::from_slice(&text).map_err(broken)?;
+        if schema > SCHEMA {
+            return Err(Error::new(format!("{} was written by a newer cowbox: its schema is {schema}", show(&path)))
+                .hint(format!("this one reads up to {SCHEMA}; update cowbox")));
         }
-        Ok(record)
+        serde_json::from_slice(&text).map_err(broken)
     }
 
     /// Writes it, whole or not at all: it is there when the run has ended.

@@ -252,9 +252,12 @@ impl Batch<'_> {
         }
         while let Some(end) = run.worker.said.iter().position(|b| *b == b'\n') {
             let line: Vec<u8> = run.worker.said.drain(..=end).collect();
-            if !run.heard(&line)
-                && let Some(events) = &mut self.events
-            {
+            let stage = run.stage.clone();
+            let is_ours = run.heard(&line);
+            if run.stage != stage {
+                self.ui.detail(&format!("{}: {}", self.orders[run.order].task.id, run.stage));
+            }
+            if !is_ours && let Some(events) = &mut self.events {
                 events.write(&line);
             }
         }

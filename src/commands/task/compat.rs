@@ -76,7 +76,7 @@ impl Stages<'_> {
             prepared: false,
             agent: false,
             compared: true,
-            asked: Some(Asked { changes: Some("compat"), layer: true, goes_on: false, files: false, kept: false }),
+            asked: Some(Asked { changes: Some("compat"), layer: true, ..Asked::default() }),
         };
         let ran = self.within(&format!("compat-{number}"), &job).map_err(|(halt, _)| halt)?;
         if ran.code != 0 {

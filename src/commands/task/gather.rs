@@ -20,10 +20,11 @@ use crate::git;
 use crate::layer::stack::Dir;
 use crate::layer::{Encoding, access, remove};
 use crate::paths::BytePath;
+use crate::session::clock::Clock;
 use crate::session::{Session, SessionId};
 use crate::task::artifacts;
 use crate::task::compat::layer;
-use crate::task::expect;
+use crate::task::expect::{self, Seen};
 use crate::task::halt::Halt;
 use crate::task::outcome::Outcome;
 use crate::task::record::{self, LayerFacts, first};
@@ -39,6 +40,8 @@ pub struct Gathered {
     pub changes: Option<LayerFacts>,
     /// The hash of its whole layer, also of what is not shown; none if that is empty.
     pub layer: Option<String>,
+    /// The report of tests that there is before the command runs; asked for where the session goes on.
+    pub report: Option<Seen>,
     /// What is not as the task wants it.
     pub wrong: Vec<String>,
     /// What was kept.
@@ -54,7 +57,7 @@ pub struct Gathered {
 }
 
 /// What somebody wants of a session that has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Its changes, by whom.
     pub changes: Option<&'static str>,
@@ -64,8 +67,20 @@ pub struct Asked {
     pub goes_on: bool,
     /// Expectations and artifacts.
     pub files: bool,
+    /// What the command began with.
+    pub before: Before,
     /// Whether its patch is part of the record.
     pub kept: bool,
+}
+
+/// The report of tests that the command cannot have written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Before {
+    /// What lies below its session, which began with it.
+    #[default]
+    Below,
+    /// What the agent left in the session, if anything.
+    Left(Option<Seen>),
 }
 
 /// All that is wanted, or why not.
@@ -86,7 +101,10 @@ pub fn all(context: &Context<'_>, id: &SessionId, asked: &Asked, task: &Task, ru
         if asked.layer {
             out.layer = hash_of_layer(context, &session)?;
         }
-        if asked.files { files(context, &session, task, run, &mut out) } else { Ok(()) }
+        if asked.goes_on {
+            out.report = report(context, &session, task)?;
+        }
+        if asked.files { files(context, &session, task, asked.before, run, &mut out) } else { Ok(()) }
     };
     if let Err(error) = look() {
         (out.error, out.is_of_host) = (Some(error.message().to_owned()), error.is_of_host());
@@ -173,25 +191,22 @@ pub fn fixes(layers: &[PathBuf], repo: &Path, run: &Path) -> Result<LayerFacts> 
     Ok(LayerFacts { by: "compat".to_owned(), digest, files, more, patch: "compat.patch".to_owned() })
 }
 
-/// Files that the task expects and wants, as the session left them. `run` is where they are kept.
-fn files(context: &Context<'_>, session: &Session, task: &Task, run: &Path, out: &mut Gathered) -> Result<()> {
-    let mut stack = session.layers();
-    let mut all = std::mem::take(&mut stack.session);
-    all.extend(stack.setup.take());
-    all.append(&mut stack.below);
-    let stack: Vec<(&Path, Encoding)> = all.iter().map(|(path, encoding)| (path.as_path(), *encoding)).collect();
-    let kept_in = run.join("artifacts");
-    let look = || -> io::Result<Gathered> {
-        // Somebody may have been cut off in the middle of it.
-        if fs::read_dir(&kept_in)?.next().is_some() {
-            remove::tree(&kept_in)?;
-            fs::create_dir(&kept_in)?;
-        }
-        let reader = Reader::new(Dir::root(&stack)?);
-        let wrong = expect::check(&reader, &task.expect)?;
-        let kept = artifacts::keep(&reader, &task.artifacts, &kept_in)?;
-        Ok(Gathered { wrong, artifacts: kept.files, notices: kept.notices, ..Gathered::default() })
-    };
+/// All layers of a session, the topmost first, and how many of them are its own.
+fn layers_of(session: &Session) -> (Vec<(PathBuf, Encoding)>, usize) {
+    let Layers { session: mut all, setup, below } = session.layers();
+    let own = all.len();
+    all.extend(setup);
+    all.extend(below);
+    (all, own)
+}
+
+fn reader(layers: &[(PathBuf, Encoding)]) -> io::Result<Reader> {
+    let stack: Vec<(&Path, Encoding)> = layers.iter().map(|(path, encoding)| (path.as_path(), *encoding)).collect();
+    Ok(Reader::new(Dir::root(&stack)?))
+}
+
+/// Looks at layers, with more rights if it takes them.
+fn look<T>(context: &Context<'_>, session: &Session, look: impl Fn() -> io::Result<T>) -> Result<T> {
     let found = match look() {
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
             context.gain_access(session)?;
@@ -200,7 +215,46 @@ fn files(context: &Context<'_>, session: &Session, task: &Task, run: &Path, out:
         other => other,
     };
     let unread = |e: io::Error| Error::new(format!("cannot read what the run left: {}", reason(&e))).because_of(&e);
-    let found = found.map_err(unread)?;
+    found.map_err(unread)
+}
+
+/// The report that the agent leaves. Whoever writes it after this gives it a later time.
+fn report(context: &Context<'_>, session: &Session, task: &Task) -> Result<Option<Seen>> {
+    if task.expect.tests.is_none() {
+        return Ok(None);
+    }
+    let (layers, _) = layers_of(session);
+    let found = look(context, session, || expect::report(&reader(&layers)?, &task.expect));
+    Clock::start().stamp();
+    found
+}
+
+/// Files that the task expects and wants, as the session left them. `run` is where they are kept.
+fn files(
+    context: &Context<'_>,
+    session: &Session,
+    task: &Task,
+    before: Before,
+    run: &Path,
+    out: &mut Gathered,
+) -> Result<()> {
+    let (layers, own) = layers_of(session);
+    let kept_in = run.join("artifacts");
+    let found = look(context, session, || {
+        // Somebody may have been cut off in the middle of it.
+        if fs::read_dir(&kept_in)?.next().is_some() {
+            remove::tree(&kept_in)?;
+            fs::create_dir(&kept_in)?;
+        }
+        let before = match before {
+            Before::Left(seen) => seen,
+            Before::Below => expect::report(&reader(&layers[own..])?, &task.expect)?,
+        };
+        let reader = reader(&layers)?;
+        let wrong = expect::check(&reader, &task.expect, before)?;
+        let kept = artifacts::keep(&reader, &task.artifacts, &kept_in)?;
+        Ok(Gathered { wrong, artifacts: kept.files, notices: kept.notices, ..Gathered::default() })
+    })?;
     out.wrong = found.wrong;
     (out.artifacts, out.artifacts_more) = record::names(found.artifacts.iter().map(|path| path.0.as_path()));
     let more;

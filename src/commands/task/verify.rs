@@ -12,10 +12,10 @@ use crate::error::{Error, Kind, Result, show};
 use crate::session::SessionId;
 use crate::session::clock::Clock;
 use crate::settings::Places;
-use crate::task::compare::{Difference, compare};
+use crate::task::compare::{Difference, Facts};
 use crate::task::freeze::{Frozen, is_input};
 use crate::task::out;
-use crate::task::record::RunRecord;
+use crate::task::record::{EngineFacts, RunRecord};
 use crate::task::spec::{Compat, Task, is_commit, is_hex};
 use crate::ui::{Ui, sanitize};
 
@@ -34,17 +34,11 @@ struct Document<'a> {
 
 /// Runs the verb.
 pub fn verify(args: TaskVerifyArgs, ui: &Ui) -> Result<u8> {
-    let dir = args.dir.canonicalize().map_err(|e| Error::io("enter", &args.dir, e).with_kind(Kind::Usage))?;
-    let record = RunRecord::read(&dir).map_err(|e| e.hint("name the directory of a run that has ended"))?;
-    let task = Frozen::read(&dir)?;
-    belongs(&dir, &record, &task).map_err(|why| no_record(&dir, why))?;
+    let (dir, record, task) = read(&args.dir)?;
+    // Also its logs: whoever cannot compare need not run anything.
+    let before = Facts::read(&dir).map_err(no_record)?;
     let task = pinned(task, &record);
-    let engine = record.engine.as_ref().and_then(|engine| match engine.kind.as_str() {
-        "podman" => Some(EngineChoice::Podman),
-        "docker" => Some(EngineChoice::Docker),
-        "native" => Some(EngineChoice::Native),
-        _ => None,
-    });
+    let engine = record.engine.as_ref().and_then(|engine| engine_called(&engine.kind));
     let out = match &args.out {
         Some(out) => out.clone(),
         None => dir.parent().map(PathBuf::from).unwrap_or_default(),
@@ -56,15 +50,19 @@ pub fn verify(args: TaskVerifyArgs, ui: &Ui) -> Result<u8> {
     let options = Options { engine, max_log: record.max_log, stream: false, clock: Clock::start() };
     let batch =
         Batch { orders: vec![order], options, jobs: 1, fail_fast: false, events: None, places: Places::find()?, ui };
+    told_before(&record, &dir, ui);
     let done = batch.run()?;
     if done.stopped {
+        ui.say("stopped; nothing was compared");
         return Ok(Kind::Interrupted.exit_code());
     }
     let Some((_, entry)) = done.runs.first() else {
         return Err(Error::new("the run left no record").hint("`cowbox doctor` tries the engines"));
     };
     let after = out.join(&entry.dir);
-    let differences = compare(&dir, &after)?;
+    ui.say(&format!("its record is in {}", show(&after)));
+    let lost = |error: Error| error.context(entry.reason.as_deref().unwrap_or("the run left no record"));
+    let differences = before.compare(&Facts::read(&after).map_err(lost)?);
     if args.json {
         let (before, after) = (show(&dir), show(&after));
         let same = differences.is_empty();
@@ -76,6 +74,51 @@ pub fn verify(args: TaskVerifyArgs, ui: &Ui) -> Result<u8> {
     Ok(if differences.is_empty() { 0 } else { Kind::Failed.exit_code() })
 }
 
+/// The record in a directory, and the task beside it.
+fn read(dir: &Path) -> Result<(PathBuf, RunRecord, Task)> {
+    let dir = dir.canonicalize().map_err(|e| no_record(Error::io("enter", dir, e)))?;
+    if !dir.is_dir() {
+        return Err(no_record(Error::of(Kind::Usage, format!("{} is no directory", show(&dir)))));
+    }
+    // Its record is the last that a run writes.
+    if dir.join("events.jsonl").exists() && dir.join("run.json").symlink_metadata().is_err() {
+        let batch = dir.parent().unwrap_or(&dir);
+        return Err(Error::of(Kind::Usage, format!("the run in {} was cut off: it has no run.json", show(&dir)))
+            .hint(format!("`cowbox task run --resume {}` runs it again, if its batch was yours", show(batch))));
+    }
+    let record = RunRecord::read(&dir).map_err(no_record)?;
+    let task = Frozen::read(&dir).map_err(no_record)?;
+    let foreign = |why| no_record(Error::of(Kind::Usage, format!("{} is no record of a run: {why}", show(&dir))));
+    belongs(&dir, &record, &task).map_err(foreign)?;
+    Ok((dir, record, task))
+}
+
+/// What is run again, and what for.
+fn told_before(record: &RunRecord, dir: &Path, ui: &Ui) {
+    let engine = record.engine.as_ref().map(|engine| format!(" on {}", engine.kind));
+    let outcome = record.outcome;
+    let name = dir.file_name().map(Path::new).map(show).unwrap_or_default();
+    ui.say(&format!("running {} again{}: it was {outcome} in {name}", record.task, engine.unwrap_or_default()));
+    let facts = [
+        ("commit", record.repo.as_ref().and_then(|repo| repo.commit.clone())),
+        ("image", record.image.as_ref().map(|image| image.digest.clone())),
+        ("setup", record.setup_key.clone()),
+        ("record", Some(show(dir))),
+    ];
+    for (what, value) in facts.into_iter().filter_map(|(what, value)| Some((what, value?))) {
+        ui.detail(&format!("{what} {}", sanitize::text(&value)));
+    }
+}
+
+fn engine_called(name: &str) -> Option<EngineChoice> {
+    match name {
+        "podman" => Some(EngineChoice::Podman),
+        "docker" => Some(EngineChoice::Docker),
+        "native" => Some(EngineChoice::Native),
+        _ => None,
+    }
+}
+
 /// What is wrong with a record that says anything that cowbox would not have written. It may come from anywhere.
 fn belongs(dir: &Path, record: &RunRecord, task: &Task) -> Result<(), &'static str> {
     // The name of a task that was read is a good one.
@@ -84,6 +127,10 @@ fn belongs(dir: &Path, record: &RunRecord, task: &Task) -> Result<(), &'static s
     }
     if record.repo.as_ref().and_then(|repo| repo.commit.as_deref()).is_some_and(|id| !is_commit(id)) {
         return Err("its commit is none");
+    }
+    let is_known = |engine: &EngineFacts| engine_called(&engine.kind).is_some();
+    if !record.engine.as_ref().is_none_or(is_known) {
+        return Err("its engine is none");
     }
     // By anything else an image could be asked for somewhere.
     let is_id = |id: &str| is_hex(id.strip_prefix("sha256:").unwrap_or(id), 64);
@@ -100,9 +147,13 @@ fn belongs(dir: &Path, record: &RunRecord, task: &Task) -> Result<(), &'static s
     }
 }
 
-fn no_record(dir: &Path, why: &str) -> Error {
-    Error::of(Kind::Usage, format!("{} is no record of a run: {why}", show(dir)))
-        .hint("name the directory of a run that has ended")
+/// Whatever is wrong with it: it is not what the verb takes.
+fn no_record(error: Error) -> Error {
+    let error = error.with_kind(Kind::Usage);
+    if !error.hints().is_empty() {
+        return error;
+    }
+    error.hint("name the directory of a run that has ended; `task run` keeps them in runs/")
 }
 
 /// The task as it was, with what could mean something else today held fast.
@@ -139,7 +190,8 @@ fn said(task: &str, differences: &[Difference]) -> String {
     if differences.is_empty() {
         return format!("{}: the same in everything that must not vary\n", sanitize::text(task));
     }
-    let mut out = format!("{}: {} differences\n", sanitize::text(task), differences.len());
+    let word = if differences.len() == 1 { "difference" } else { "differences" };
+    let mut out = format!("{}: {} {word}\n", sanitize::text(task), differences.len());
     for Difference { what, before, after } in differences {
         let (what, before, after) = (sanitize::text(what), sanitize::text(before), sanitize::text(after));
         out.push_str(&format!("  {what}: {before} → {after}\n"));
@@ -161,6 +213,9 @@ mod tests {
         let task = spec::read(&path).unwrap();
         let record = RunRecord::begun("r", &task, 1, "b", 1);
         belongs(dir.path(), &record, &task).unwrap();
+        let engine = |kind: &str| EngineFacts { kind: kind.to_owned(), version: String::new(), rootless: false };
+        belongs(dir.path(), &RunRecord { engine: Some(engine("native")), ..record.clone() }, &task).unwrap();
+        belongs(dir.path(), &RunRecord { engine: Some(engine("x\u{1b}")), ..record.clone() }, &task).unwrap_err();
         let other = RunRecord { task: "t\u{1b}[2J".to_owned(), ..record };
         belongs(dir.path(), &other, &task).unwrap_err();
         for differences in [Vec::new(), vec![Difference { what: "x".into(), before: "1".into(), after: "2".into() }]] {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::gather::{Asked, Gathered};
+use super::gather::{Asked, Before, Gathered};
 use super::inside::Subject;
 use super::job::Job;
 use super::stages::{COLLECTING, Stages};
@@ -21,6 +21,7 @@ use crate::session::lock::Lock;
 use crate::settings::Places;
 use crate::task::desk::{self, Desk};
 use crate::task::events::Events;
+use crate::task::expect::Seen;
 use crate::task::freeze::Frozen;
 use crate::task::halt::Halt;
 use crate::task::outcome::{self, Outcome};
@@ -224,14 +225,17 @@ impl Stages<'_> {
         if task.expect.failing_baseline {
             self.baseline(&task)?;
         }
-        let session = match &task.agent {
-            Some(agent) => Some(self.agent(agent)?),
-            None => None,
+        let (session, before) = match &task.agent {
+            Some(agent) => {
+                let (session, report) = self.agent(agent)?;
+                (Some(session), Before::Left(report))
+            }
+            None => (None, Before::Below),
         };
         let has_agent = session.is_some();
         let time = task.environment.timeout.run.0;
-        let asked =
-            Asked { changes: (!has_agent).then_some("run"), layer: false, goes_on: false, files: true, kept: true };
+        let changes = (!has_agent).then_some("run");
+        let asked = Asked { changes, files: true, before, kept: true, ..Asked::default() };
         let job = Job { session, asked: Some(asked), ..self.job(&task, time) };
         let ran = match self.command(Stage::Run, &job) {
             Ok(ran) => ran,
@@ -275,8 +279,10 @@ impl Stages<'_> {
         judge_baseline(told.code, &task.expect)
     }
 
-    /// Lets the agent work; the session that it worked in.
-    fn agent(&mut self, agent: &crate::task::spec::Agent) -> Result<SessionId, Halt> {
+    /// Lets the agent work; the session that it worked in, and the report of tests that it left there.
+    fn agent(&mut self, agent: &crate::task::spec::Agent) -> Result<(SessionId, Option<Seen>), Halt> {
+        let all = Asked { changes: Some("agent"), files: true, kept: true, ..Asked::default() };
+        let then = Asked { goes_on: true, files: false, ..all };
         let job = Job {
             command: agent.command.clone(),
             env: Default::default(),
@@ -286,17 +292,16 @@ impl Stages<'_> {
             prepared: true,
             agent: true,
             compared: true,
-            asked: Some(Asked { changes: Some("agent"), layer: false, goes_on: true, files: false, kept: true }),
+            asked: Some(then),
         };
-        let all = Asked { changes: Some("agent"), layer: false, goes_on: false, files: true, kept: true };
         match self.command(Stage::Agent, &job) {
             Ok(ran) if ran.code == 0 => {
                 let gathered = match ran.gathered {
                     Some(gathered) => gathered,
-                    None => self.gather(&ran.session, Asked { goes_on: true, files: false, ..all })?,
+                    None => self.gather(&ran.session, then)?,
                 };
                 self.take(&gathered)?;
-                gathered.halt().map_or(Ok(ran.session), Err)
+                gathered.halt().map_or(Ok((ran.session, gathered.report)), Err)
             }
             Ok(ran) => {
                 self.collect_what_there_is(Some(&ran.session), all);

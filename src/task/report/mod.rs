@@ -1,15 +1,17 @@
 //! What came of a batch: for people, for programs, for CI, and as a page.
 
+mod cases;
 mod html;
 mod junit;
 mod text;
+mod xml;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-pub use junit::{Case, Verdict, read as read_junit};
+pub use cases::{Case, NoReport, Verdict, read as read_junit};
 pub use text::{line, seconds, table};
 
 use super::compare::Difference;

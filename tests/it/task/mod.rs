@@ -8,6 +8,7 @@ mod flow;
 mod hostile;
 mod much;
 mod prefix;
+mod reports;
 mod spec;
 mod verify;
 

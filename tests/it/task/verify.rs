@@ -1,11 +1,19 @@
 //! `task verify`: a recorded run once more.
 
+use nix::sys::signal::Signal;
+
 use super::{Tasks, git, runs_in};
-use crate::common::{Engine, engine_call, on, on_containers, on_every_engine};
+use crate::common::{Engine, engine_call, on, on_containers, on_every_engine, wait_until};
 
 on_every_engine!(a_run_is_the_same_when_it_is_run_again, what_is_not_the_same_is_told);
 on_containers!(an_image_is_held_by_its_digest);
-on!(native: check_compares_the_runs_of_a_batch, what_is_no_run_is_told);
+on!(native:
+    check_compares_the_runs_of_a_batch,
+    what_is_no_record_is_a_usage_error,
+    it_says_what_it_runs_and_where_its_record_is,
+    a_verification_can_be_stopped,
+    tools_that_tell_their_time_are_the_same_again
+);
 
 const BODY: &str = r#"
 setup:
@@ -38,7 +46,7 @@ fn what_is_not_the_same_is_told(engine: Engine) {
     tasks.write("data/x", "1");
     let first = tasks.one(
         "varies",
-        "repo: {path: ../home/api}\nenvironment: {mounts: ['../data:/tmp/data']}\nsetup: {convention: none}\nrun: {command: 'cat /tmp/data/x; exit $(cat /tmp/data/x)'}\nexpect: {exit: 1}\n",
+        "repo: {path: ../home/api}\nenvironment: {mounts: ['../data:/tmp/data']}\nsetup: {convention: none}\nrun: {command: 'echo; printf \"[%s] \\007\\n\" $(cat /tmp/data/x); exit $(cat /tmp/data/x)'}\nexpect: {exit: 1}\n",
     );
     let first = first.is("passed");
     tasks.write("data/x", "2");
@@ -47,7 +55,8 @@ fn what_is_not_the_same_is_told(engine: Engine) {
     let output = tasks.sandbox.cowbox(&["task", "verify", dir, "--out", out.to_str().unwrap()]).output().code(1);
     let said = output.stdout();
     assert!(said.contains("varies: ") && said.contains("exit of run: 1 → 2"), "{said}");
-    assert!(said.contains("outcome: passed → failed") && said.contains("stdout of run (normalised)"), "{said}");
+    assert!(said.contains("outcome: passed → failed"), "{said}");
+    assert!(said.contains("\n  stdout of run: line 2: \"[1] \\u{7}\" → \"[2] \\u{7}\"\n"), "{said}");
     assert_eq!((tasks.runs().len(), runs_in(&out).len()), (1, 1));
 }
 
@@ -72,10 +81,88 @@ fn check_compares_the_runs_of_a_batch(engine: Engine) {
     assert!(output.stderr().contains("--repeat 2"), "{output:?}");
 }
 
-fn what_is_no_run_is_told(engine: Engine) {
+fn what_is_no_record_is_a_usage_error(engine: Engine) {
     let tasks = Tasks::new(engine);
-    let output = tasks.sandbox.cowbox(&["task", "verify", "."]).output().code(1);
-    assert!(output.stderr().contains("run.json") && output.stderr().contains("hint:"), "{output:?}");
+    let run =
+        tasks.one("t", "repo: {path: ../home/api}\nsetup: {convention: none}\nrun: {command: 'true'}\n").is("passed");
+    let dir = |name: &str| tasks.path("runs").join(name);
+    let copy = |name: &str, record: &str| {
+        git(&tasks.path("runs"), &format!("cp -r {} {name}", run.dir.display()));
+        std::fs::write(dir(name).join("run.json"), record).unwrap();
+    };
+    copy("broken", "{\"schema\": 1,");
+    copy("other", "{\"schema\": 1}");
+    copy("newer", "{\"schema\": 99, \"id\": {}}");
+    copy("cut-off", "");
+    std::fs::remove_file(dir("cut-off/run.json")).unwrap();
+    copy("unlogged", &run.text("run.json"));
+    std::fs::remove_file(dir("unlogged/logs/run.stdout")).unwrap();
+    copy("taskless", &run.text("run.json"));
+    std::fs::remove_file(dir("taskless/task/task.json")).unwrap();
+    tasks.write("runs/empty/x", "");
+    tasks.write("runs/file", "");
+    for (name, said, hint) in [
+        ("empty", "run.json", "name the directory of a run"),
+        ("file", "is no directory", "name the directory of a run"),
+        ("nowhere", "nowhere", "name the directory of a run"),
+        ("broken", "run.json is broken", "name the directory of a run"),
+        ("other", "run.json is broken", "name the directory of a run"),
+        ("newer", "was written by a newer cowbox", "update cowbox"),
+        ("cut-off", "was cut off", "task run --resume"),
+        ("unlogged", "logs/run.stdout", "name the directory of a run"),
+        ("taskless", "task.json", "name the directory of a run"),
+    ] {
+        let output = tasks.sandbox.cowbox(&["task", "verify", dir(name).to_str().unwrap()]).output().code(2).says(said);
+        assert!(output.stderr().contains("hint: ") && output.stderr().contains(hint), "{output:?}");
+        assert_eq!(output.stdout(), "");
+    }
+    let begun = std::fs::read_dir(tasks.path("runs")).unwrap().flatten();
+    assert_eq!(begun.filter(|entry| entry.file_name().to_string_lossy().contains("__")).count(), 1, "nothing was run");
+}
+
+fn it_says_what_it_runs_and_where_its_record_is(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    let commit = tasks.code("code", &[("v", "1\n")]);
+    let body = "repo: {path: ../code, ref: main}\nsetup: {convention: none}\nrun: {command: 'cat v'}\n";
+    let run = tasks.one("told", body).is("passed");
+    let dir = run.dir.to_str().unwrap();
+    let verify = |flags: &[&str]| tasks.sandbox.cowbox(&["task", "verify", dir]).args(flags).output().ok();
+    let said = verify(&[]).stderr();
+    let name = run.dir.file_name().unwrap().to_str().unwrap();
+    assert!(said.contains(&format!("running told again on native: it was passed in {name}\n")), "{said}");
+    let new = tasks.runs().pop().unwrap();
+    assert!(said.contains(&format!("its record is in {}\n", new.dir.display())), "{said}");
+    assert!(!said.contains(&commit), "{said}");
+    assert_eq!(verify(&["-q"]).stderr(), "");
+    let said = verify(&["-v"]).stderr();
+    assert!(said.contains(&format!("commit {commit}\n")) && said.contains("told: run\n"), "{said}");
+}
+
+fn a_verification_can_be_stopped(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.write("data/x", "0");
+    let body = "repo: {path: ../home/api}\nenvironment: {mounts: ['../data:/tmp/data']}\nsetup: {convention: none}\n\
+        run: {command: 'sleep $(cat /tmp/data/x)'}\n";
+    let run = tasks.one("slow", body).is("passed");
+    tasks.write("data/x", "600");
+    let running = tasks.sandbox.cowbox(&["-v", "task", "verify", run.dir.to_str().unwrap()]).spawn();
+    wait_until("the command runs", || running.stderr_so_far().contains("slow: run").then_some(()));
+    running.signal(Signal::SIGINT);
+    let output = running.wait().code(130);
+    assert!(output.stderr().contains("stopped; nothing was compared"), "{output:?}");
+    assert_eq!((output.stdout().as_str(), tasks.runs().len()), ("", 1));
+    tasks.nothing_is_left();
+}
+
+fn tools_that_tell_their_time_are_the_same_again(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    let test = "import unittest, time, os\nclass T(unittest.TestCase):\n    def test_a(self): time.sleep(os.getpid() % 7 / 100)\n    \
+        def test_b(self): print(object(), os.urandom(16).hex()[:0], time.ctime())\n";
+    tasks.code("code", &[("test_a.py", test)]);
+    let body = "repo: {path: ../code, ref: main}\nsetup: {convention: none}\nrun: {command: 'python3 -m unittest -v; mktemp; date; date -R'}\n";
+    let run = tasks.one("python", body).is("passed");
+    assert!(run.text("logs/run.stderr").contains("Ran 2 tests in"));
+    tasks.sandbox.cowbox(&["task", "verify", run.dir.to_str().unwrap()]).output().done();
 }
 
 /// A name for an image, while a test needs it.
