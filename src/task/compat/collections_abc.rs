@@ -1,11 +1,15 @@
 //! `collections-abc`: Python 3.10 took the abstract classes out of `collections`; they are in `collections.abc`.
 //!
-//! `from collections import Mapping, deque` becomes two imports, `collections.Mapping` becomes
-//! `collections.abc.Mapping` where the module is imported by that name. Strings and comments stay as they are.
+//! `from collections import Mapping, deque` becomes two imports. `collections.Mapping` becomes `collections.abc.Mapping`
+//! where the module is imported, by whatever name, and the name means nothing else there. Strings and comments stay as
+//! they are, and so does everything that did not move.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 
-use super::python::{code, is_word};
+use super::bindings;
+use super::python::{Code, Statement};
 use super::{Fixed, Tree};
 
 /// What moved.
@@ -37,152 +41,170 @@ const MOVED: [&str; 25] = [
     "ValuesView",
 ];
 
+const MODULE: &str = "collections";
+
 pub(super) fn apply(tree: &dyn Tree) -> std::io::Result<Fixed> {
     let wanted = |path: &Path| path.extension().is_some_and(|end| end == "py" || end == "pyi");
-    Fixed::edit(tree, &wanted, &|text| attributes(&imports(text)))
+    Fixed::edit(tree, &wanted, &|text| if text.contains(MODULE) { fixed(text) } else { text.to_owned() })
 }
 
-/// Splits `from collections import …`.
-fn imports(text: &str) -> String {
-    const FROM: &str = "from collections import ";
-    let code = code(text);
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    while let Some(found) = text[at..].find(FROM) {
-        let start = at + found;
-        let names_at = start + FROM.len();
-        let line = text[..start].rfind('\n').map_or(0, |n| n + 1);
-        let indent = &text[line..start];
-        let Some((end, names)) =
-            names(text, names_at).filter(|_| code[start] && indent.chars().all(char::is_whitespace))
-        else {
-            out.push_str(&text[at..names_at]);
-            at = names_at;
+/// Something to write in place of a part of the text.
+type Edit = (Range<usize>, String);
+
+fn fixed(text: &str) -> String {
+    let code = Code::new(text);
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut imports = Imports::default();
+    for statement in &code.statements {
+        match code.word(statement.first) {
+            "import" => imports.read(&code, statement),
+            "from" => edits.extend(split(text, &code, statement)),
+            _ => {}
+        }
+    }
+    edits.extend(attributes(&code, &imports));
+    edits.sort_by_key(|(range, _)| range.start);
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for (range, new) in edits {
+        out.push_str(&text[at..range.start]);
+        out.push_str(&new);
+        at = range.end;
+    }
+    out + &text[at..]
+}
+
+/// A module that is imported under a name.
+struct Import<'a> {
+    name: &'a str,
+    /// The token that binds it, and the last of its part of the statement.
+    bound_at: usize,
+    last: usize,
+    /// Whether it is `collections.abc` that is imported so.
+    is_abc: bool,
+}
+
+/// All imports of the module.
+#[derive(Default)]
+struct Imports<'a> {
+    names: Vec<Import<'a>>,
+    /// Somebody sees to it that `collections.abc` is there.
+    has_abc: bool,
+}
+
+impl<'a> Imports<'a> {
+    /// `import os, collections as c, collections.abc`
+    fn read(&mut self, code: &Code<'a>, statement: &Statement) {
+        let words = statement.first + 1..statement.end;
+        let commas: Vec<usize> = words.clone().filter(|at| code.word(*at) == ",").chain([statement.end]).collect();
+        let mut start = words.start;
+        for comma in commas {
+            let part: Vec<&str> = (start..comma).map(|at| code.word(at)).collect();
+            let bound_at = match part.as_slice() {
+                [MODULE] | [MODULE, ".", _] => Some(start),
+                [MODULE, "as", _] => Some(start + 2),
+                _ => None,
+            };
+            let is_abc = part.starts_with(&[MODULE, ".", "abc"]);
+            self.has_abc |= is_abc && statement.scope == 0;
+            let import = |bound_at| Import { name: code.word(bound_at), bound_at, last: comma - 1, is_abc };
+            self.names.extend(bound_at.map(import));
+            start = comma + 1;
+        }
+    }
+}
+
+/// `collections.X` by all names of the module, and what imports `collections.abc` for them.
+fn attributes(code: &Code<'_>, imports: &Imports<'_>) -> Vec<Edit> {
+    let names = imports.names.iter().map(|import| import.name).collect();
+    let shadowed = bindings::scopes(code, &names, &imports.names.iter().map(|import| import.bound_at).collect());
+    let mut edits = Vec::new();
+    let mut used = BTreeSet::new();
+    for statement in &code.statements {
+        if matches!(code.word(statement.first), "import" | "from" | "del") {
             continue;
-        };
-        let (moved, stay): (Vec<&str>, Vec<&str>) =
-            names.iter().partition(|name| MOVED.contains(&name.split_whitespace().next().unwrap_or_default()));
-        out.push_str(&text[at..start]);
-        if moved.is_empty() {
-            out.push_str(&text[start..end]);
-        } else {
-            out.push_str(&format!("from collections.abc import {}", moved.join(", ")));
-            if !stay.is_empty() {
-                out.push_str(&format!("\n{indent}from collections import {}", stay.join(", ")));
+        }
+        for at in statement.first..statement.end {
+            let Some(scopes) = shadowed.get(code.word(at)) else { continue };
+            let is_use = (at == 0 || code.word(at - 1) != ".") && code.word(at + 1) == ".";
+            // Whoever assigns it puts back what is missing.
+            let has_moved = MOVED.contains(&code.word(at + 2)) && code.word(at + 3) != "=";
+            if is_use && has_moved && !bindings::is_in(code, scopes, statement.scope) {
+                let end = code.tokens[at].end();
+                edits.push((end..end, ".abc".to_owned()));
+                used.insert(code.word(at));
             }
         }
-        at = end;
     }
-    out.push_str(&text[at..]);
-    out
+    // The module alone does not bring it along.
+    let bare = imports.names.iter().filter(|import| used.contains(import.name) && !import.is_abc && !imports.has_abc);
+    edits.extend(bare.map(|import| {
+        let end = code.tokens[import.last].end();
+        let also = if import.name == MODULE { "" } else { " as _collections_abc" };
+        (end..end, format!(", collections.abc{also}"))
+    }));
+    edits
 }
 
-/// The names after `import`, on one line or in parentheses, and where they end. `None` where a comment or a second
-/// statement is among them: that is left to people.
-fn names(text: &str, at: usize) -> Option<(usize, Vec<&str>)> {
-    let rest = &text[at..];
-    let (inner, end) = match rest.strip_prefix('(') {
-        Some(rest) => {
-            let close = rest.find(')')?;
-            (&rest[..close], at + 1 + close + 1)
-        }
-        None => {
-            let length = rest.find('\n').unwrap_or(rest.len());
-            let line = rest[..length].split('#').next().unwrap_or_default().trim_end();
-            (line, at + line.len())
-        }
+/// `from collections import …`: where all names moved, the module is another one; else there are two statements.
+fn split(text: &str, code: &Code<'_>, statement: &Statement) -> Vec<Edit> {
+    let Statement { first, end, starts_line, .. } = *statement;
+    if (code.word(first + 1), code.word(first + 2)) != (MODULE, "import") {
+        return Vec::new();
+    }
+    let names = names(code, first + 3..end);
+    let moved: Vec<&Range<usize>> = names.iter().filter(|name| MOVED.contains(&code.word(name.start))).collect();
+    if moved.is_empty() {
+        return Vec::new();
+    }
+    let module = code.tokens[first + 1].end();
+    if moved.len() == names.len() {
+        return vec![(module..module, ".abc".to_owned())];
+    }
+    let shown = |name: &Range<usize>| -> String { name.clone().map(|at| code.word(at)).collect::<Vec<_>>().join(" ") };
+    let listed = |names: &[&Range<usize>]| names.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", ");
+    let start = code.tokens[first].at;
+    let line = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let between = if starts_line { format!("\n{}", &text[line..start]) } else { "; ".to_owned() };
+    let before = format!("from collections.abc import {}{between}", listed(&moved));
+    let whole = start..code.tokens[end - 1].end();
+    if text[whole.clone()].contains('#') {
+        // Comments in between stay where they are; so they can only be in brackets, where a comma may come last.
+        let gone = moved.iter().map(|name| {
+            let comma = usize::from(code.word(name.end) == ",");
+            (code.tokens[name.start].at..code.tokens[name.end - 1 + comma].end(), String::new())
+        });
+        return [(start..start, before)].into_iter().chain(gone).collect();
+    }
+    let stay: Vec<&Range<usize>> = names.iter().filter(|name| !moved.contains(name)).collect();
+    vec![(whole, format!("{before}from collections import {}", listed(&stay)))]
+}
+
+/// The names after `import`, each with what it is called here. None of `*`, nor of anything that is not understood.
+fn names(code: &Code<'_>, words: Range<usize>) -> Vec<Range<usize>> {
+    let words = match (code.word(words.start), code.word(words.end - 1)) {
+        ("(", ")") => words.start + 1..words.end - 1,
+        ("(", _) => return Vec::new(),
+        _ => words,
     };
-    if inner.contains(['#', ';', '\\', '(', '*']) {
-        return None;
-    }
-    let names: Vec<&str> = inner.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
-    (!names.is_empty()).then_some((end, names))
-}
-
-/// Renames `collections.X`, and sees to it that the module is there.
-fn attributes(text: &str) -> String {
-    const MODULE: &str = "collections.";
-    let code = code(text);
-    let bytes = text.as_bytes();
-    let mut out = String::with_capacity(text.len());
-    let (mut at, mut renamed) = (0, false);
-    while let Some(found) = text[at..].find(MODULE) {
-        let (start, name_at) = (at + found, at + found + MODULE.len());
-        let length = bytes[name_at..].iter().take_while(|b| is_word(**b)).count();
-        let alone = start == 0 || !(is_word(bytes[start - 1]) || bytes[start - 1] == b'.');
-        out.push_str(&text[at..name_at]);
-        if code[start] && alone && MOVED.contains(&&text[name_at..name_at + length]) {
-            out.push_str("abc.");
-            renamed = true;
+    let mut names = Vec::new();
+    let mut start = words.start;
+    for at in words.clone().chain([words.end]) {
+        if at < words.end && code.word(at) != "," {
+            continue;
         }
-        at = name_at;
-    }
-    out.push_str(&text[at..]);
-    if renamed { with_module(&out) } else { out }
-}
-
-/// `import collections` does not bring `collections.abc` along.
-fn with_module(text: &str) -> String {
-    let mut lines: Vec<&str> = Vec::new();
-    let mut done = false;
-    for line in text.split_inclusive('\n') {
-        let is_import = line.trim_end() == "import collections";
-        lines.push(line);
-        if is_import && !done {
-            lines.push("import collections.abc\n");
-            done = true;
+        let name = start..at;
+        let is_name = |word: &str| word.bytes().all(super::python::is_word) && !word.is_empty();
+        match name.clone().map(|at| code.word(at)).collect::<Vec<_>>().as_slice() {
+            [] => {}
+            [word] if is_name(word) => names.push(name),
+            [word, "as", other] if is_name(word) && is_name(other) => names.push(name),
+            _ => return Vec::new(),
         }
+        start = at + 1;
     }
-    lines.concat()
+    names
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::testing::one;
-    use crate::task::spec::Fix;
-
-    fn fixed(text: &str) -> Option<String> {
-        one(Fix::CollectionsAbc, "a/b.py", text)
-    }
-
-    #[test]
-    fn imports_are_split() {
-        let cases = [
-            ("from collections import Mapping\n", "from collections.abc import Mapping\n"),
-            (
-                "try:\n    from collections import deque, Mapping as M  # both\nexcept E: pass\n",
-                "try:\n    from collections.abc import Mapping as M\n    from collections import deque  # both\nexcept E: pass\n",
-            ),
-            (
-                "from collections import (\n    OrderedDict,\n    Iterable,\n)\nx = 1\n",
-                "from collections.abc import Iterable\nfrom collections import OrderedDict\nx = 1\n",
-            ),
-        ];
-        for (old, new) in cases {
-            assert_eq!(fixed(old).as_deref(), Some(new));
-            assert_eq!(fixed(new), None, "done twice it changes nothing");
-        }
-    }
-
-    #[test]
-    fn attributes_are_renamed_and_their_module_is_imported() {
-        let old = "import collections\nisinstance(x, (collections.Mapping, collections.OrderedDict))\n";
-        let new = "import collections\nimport collections.abc\nisinstance(x, (collections.abc.Mapping, collections.OrderedDict))\n";
-        assert_eq!(fixed(old).as_deref(), Some(new));
-        assert_eq!(fixed(new), None);
-    }
-
-    #[test]
-    fn what_is_no_code_or_somebody_elses_stays() {
-        for text in [
-            "s = 'collections.Mapping'\n# from collections import Mapping\n",
-            "\"\"\"\nfrom collections import Mapping\n\"\"\"\n",
-            "import my\nmy.collections.Mapping\nmycollections.Mapping\n",
-            "from collections import deque\ncollections.MappingProxy\n",
-            "from collections import *\n",
-        ] {
-            assert_eq!(fixed(text), None, "{text}");
-        }
-        assert_eq!(one(Fix::CollectionsAbc, "a.txt", "from collections import Mapping\n"), None);
-    }
-}
+#[path = "collections_abc_tests.rs"]
+mod tests;

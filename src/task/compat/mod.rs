@@ -1,6 +1,7 @@
 //! Fixes for code that is older than its environment. Each is a small change of text, made by cowbox itself: it needs
 //! nothing inside. What they change is a layer of its own, never part of what an agent did.
 
+mod bindings;
 mod collections_abc;
 pub mod layer;
 pub mod patch;
