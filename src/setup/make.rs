@@ -9,7 +9,7 @@ use super::plan::{Hook, Step, StepCommand};
 use super::progress::{Progress, short};
 use super::quote;
 use super::redact::Redactor;
-use super::room::{Ended, Job, Room, Silent};
+use super::room::{Ended, Job, Room, Silent, Watcher};
 use crate::error::{Error, Kind, Result, show};
 use crate::policy::environment::Environment;
 use crate::session::record::Incarnation;
@@ -44,6 +44,8 @@ pub enum Happened {
     Began(PathBuf),
     /// Its sandbox is there.
     Opened(Option<Incarnation>),
+    /// A step printed something, on either stream; secrets are out of it.
+    Printed(Vec<u8>),
     /// A step has ended.
     Ended(StepEnded),
 }
@@ -71,6 +73,29 @@ pub struct Maker<'a> {
     pub kept_logs: &'a Path,
     /// Told of every step that has ended.
     pub observer: Option<Observer<'a>>,
+}
+
+/// Shows what happens, and tells whoever keeps a record.
+struct Heard<'a, 'p> {
+    progress: &'a mut Progress<'p>,
+    observer: Option<Observer<'a>>,
+}
+
+impl Watcher for Heard<'_, '_> {
+    fn tick(&mut self) {
+        self.progress.tick();
+    }
+
+    fn output(&mut self, job: usize, bytes: &[u8]) {
+        self.progress.output(job, bytes);
+        if let Some(observer) = self.observer {
+            observer(Happened::Printed(bytes.to_vec()));
+        }
+    }
+
+    fn ended(&mut self, job: usize, ended: &Ended) {
+        self.progress.ended(job, ended);
+    }
 }
 
 impl Maker<'_> {
@@ -184,7 +209,8 @@ impl Maker<'_> {
             secrets: self.secrets,
             limit: None,
         });
-        let ended = room.run(&jobs.collect::<Vec<_>>(), progress)?;
+        let mut heard = Heard { progress, observer: self.observer };
+        let ended = room.run(&jobs.collect::<Vec<_>>(), &mut heard)?;
         if let Some(observer) = self.observer {
             for (n, ended) in ended.iter().enumerate() {
                 let words = commands[n].iter().map(|word| self.secrets.text(&word.to_string_lossy())).collect();

@@ -93,6 +93,7 @@ impl Keeper<'_> {
             return self.leaf(path, &leaf);
         }
         let Some(dir) = self.reader.dir(path)? else { return Ok(()) };
+        self.found = true;
         for name in dir.names()? {
             if !self.may_go_on(depth) {
                 break;

@@ -156,7 +156,7 @@ impl Desk {
     }
 
     /// What is left of its time.
-    fn left(&self) -> Option<Duration> {
+    pub fn left(&self) -> Option<Duration> {
         Some(self.open.as_ref()?.deadline?.saturating_duration_since(Instant::now()))
     }
 
@@ -241,11 +241,21 @@ impl Desk {
         said.unwrap_or_default().to_owned()
     }
 
+    /// What went wrong by the words of a program such as git: its advice comes after that.
+    fn complaint(&self) -> String {
+        let Some(open) = &self.open else { return String::new() };
+        let bytes = super::log::last_words(&self.dir.join(&open.logs.facts()[1].path), LAST_WORDS);
+        let lines = sanitize::output(&bytes);
+        let named = ["fatal: ", "error: "].into_iter().find_map(|mark| lines.iter().find_map(|l| l.strip_prefix(mark)));
+        named.map_or_else(|| self.last_words(), |line| line.trim().to_owned())
+    }
+
     /// Ends the run: its record is written, and that is what makes it one that has ended.
     /// `ok`: the stage that it ended in did what it should, whatever came of the task.
     pub fn finish(mut self, outcome: Outcome, reason: Option<String>, ok: bool) -> Result<()> {
-        self.record.ended_in = self.stage();
         let ended = self.end(ok);
+        let stages = &self.record.stages;
+        self.record.ended_in = stages.iter().find(|stage| !stage.ok).or(stages.last()).map(|stage| stage.stage);
         self.record.ended = now();
         self.record.duration_ms = millis(self.began);
         (self.record.outcome, self.record.reason) = (outcome, reason);
@@ -340,7 +350,7 @@ impl Desk {
                 Err(Halt::infra(format!("cannot {doing}: it is too much to read")))
             }
             End::Exit(0) => Ok(answer),
-            End::Exit(_) => Err(Halt::infra(format!("cannot {doing}: {}", self.last_words()))),
+            End::Exit(_) => Err(Halt::infra(format!("cannot {doing}: {}", self.complaint()))),
             End::Refused(why) => Err(Halt::infra(format!("cannot {doing}: {why}"))),
             _ => Err(self.too_long()),
         }

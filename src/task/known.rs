@@ -13,6 +13,8 @@ use crate::error::{Error, Result};
 
 /// A digest and a path are less.
 const LARGEST: u64 = 64 << 10;
+/// More than anybody keeps.
+const MOST_PLACES: usize = 200;
 
 /// The batches that are known, in the state directory: a file for each, with where it is and what it says.
 #[derive(Debug)]
@@ -29,21 +31,30 @@ impl Known {
         let failed = |e| Error::io("create", &self.0, e);
         DirBuilder::new().recursive(true).mode(0o700).create(&self.0).map_err(failed)?;
         for other in fs::read_dir(&self.0).into_iter().flatten().flatten().map(|entry| entry.path()) {
-            let is_over = out::read(&other, LARGEST).is_ok_and(|text| {
-                let place = text.splitn(2, |b| *b == b'\n').nth(1).unwrap_or_default();
-                place == plain(out).as_os_str().as_bytes() || !Path::new(std::ffi::OsStr::from_bytes(place)).exists()
-            });
-            if is_over {
+            if place(&other).is_some_and(|place| place == plain(out) || !place.exists()) {
                 let _ = fs::remove_file(other);
             }
         }
         out::replace(&self.0, id, &text(out, plan))
     }
 
+    /// Where they are.
+    pub fn places(&self) -> Vec<PathBuf> {
+        let all = fs::read_dir(&self.0).into_iter().flatten().flatten().filter_map(|entry| place(&entry.path()));
+        all.take(MOST_PLACES).collect()
+    }
+
     /// Whether a batch was begun there, and said the same.
     pub fn has(&self, id: &str, out: &Path, plan: &[u8]) -> bool {
         out::read(&self.0.join(id), LARGEST).is_ok_and(|known| known == text(out, plan))
     }
+}
+
+/// What a file says of where its batch is.
+fn place(file: &Path) -> Option<PathBuf> {
+    let text = out::read(file, LARGEST).ok()?;
+    let place = text.splitn(2, |b| *b == b'\n').nth(1)?;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(place)))
 }
 
 fn text(out: &Path, plan: &[u8]) -> Vec<u8> {
@@ -72,6 +83,9 @@ mod tests {
         assert!(known.has("A", &here, b"plan") && known.has("B", &there, b"plan"));
         assert!(known.has("A", &here.join(""), b"plan"), "a slash at the end is no other place");
         assert!(!known.has("A", &there, b"plan") && !known.has("A", &here, b"other") && !known.has("", &here, b"plan"));
+        let mut places = known.places();
+        places.sort();
+        assert_eq!(places, [here.clone(), there.clone()]);
         fs::remove_dir(&there).unwrap();
         known.remember("C", &here, b"plan").unwrap();
         assert!(known.has("C", &here, b"plan"));

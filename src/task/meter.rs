@@ -35,6 +35,20 @@ impl Meter {
         Self { roots, most, left: Vec::new(), open: Vec::new(), sum: 0 }
     }
 
+    /// Looks at all of it, now that nobody writes any more.
+    pub fn is_over_at_last(&mut self) -> io::Result<bool> {
+        self.open.clear();
+        self.left.clear();
+        loop {
+            if self.is_over()? {
+                return Ok(true);
+            }
+            if self.open.is_empty() && self.left.is_empty() {
+                return Ok(false);
+            }
+        }
+    }
+
     /// Looks on where the last look ended. Whether it is known by now that there is more than there may be; an error if
     /// that can never be known.
     pub fn is_over(&mut self) -> io::Result<bool> {
@@ -141,6 +155,10 @@ mod tests {
         assert!(!meter.open.is_empty(), "not done yet");
         assert!(!meter.is_over().unwrap());
         assert!(meter.open.is_empty(), "done");
+        meter.is_over().unwrap();
+        assert!(!meter.is_over_at_last().unwrap() && meter.open.is_empty(), "from the beginning to the end");
+        fs::write(dir.path().join("0"), vec![1; 1 << 20]).unwrap();
+        assert!(Meter::new(dir.path(), 1 << 19).is_over_at_last().unwrap());
     }
 
     #[test]

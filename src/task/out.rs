@@ -5,11 +5,15 @@ use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
 use crate::error::{Error, Kind, Result, show};
 use crate::layer::spread;
+
+/// How often somebody looks whether a lock is free.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// The real path of the directory, whether it is there or not.
 pub fn find(out: &Path) -> Result<PathBuf> {
@@ -47,8 +51,8 @@ pub fn replace(dir: &Path, name: &str, content: &[u8]) -> Result<()> {
     write().map_err(|e| Error::io("write", &path, e))
 }
 
-/// One batch at a time in a directory.
-pub fn lock(dir: &Path) -> Result<File> {
+/// One batch at a time in a directory. What is left of one that was killed ends by itself, which takes a moment.
+pub fn lock(dir: &Path, patience: Duration) -> Result<File> {
     let path = dir.join("batch.lock");
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let opened = File::options()
@@ -58,10 +62,14 @@ pub fn lock(dir: &Path) -> Result<File> {
         .custom_flags(i32::try_from(flags.bits()).unwrap_or_default())
         .open(&path);
     let file = opened.map_err(|e| Error::io("open", &path, e).hint("remove it, or name another place with `--out`"))?;
-    file.try_lock().map_err(|_| {
-        Error::new(format!("another batch is running in {}", show(dir)))
-            .hint("wait for it, or name another place with `--out`")
-    })?;
+    let began = Instant::now();
+    while file.try_lock().is_err() {
+        if began.elapsed() >= patience {
+            return Err(Error::new(format!("another batch is running in {}", show(dir)))
+                .hint("wait for it, or name another place with `--out`"));
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
     Ok(file)
 }
 
@@ -99,10 +107,10 @@ mod tests {
         assert!(!out.join("summary.txt").is_symlink());
         assert_eq!(read(&out.join("summary.txt"), 3).unwrap(), b"new");
         assert!(read(&out.join("summary.txt"), 2).is_err() && read(&out.join("batch.json"), 100).is_err());
-        lock(&out).unwrap_err();
+        lock(&out, Duration::ZERO).unwrap_err();
         fs::remove_file(out.join("batch.lock")).unwrap();
-        let held = lock(&out).unwrap();
-        assert!(lock(&out).unwrap_err().message().contains("another batch"));
+        let held = lock(&out, Duration::ZERO).unwrap();
+        assert!(lock(&out, Duration::ZERO).unwrap_err().message().contains("another batch"));
         drop(held);
     }
 

@@ -49,10 +49,9 @@ pub struct RunRecord {
     pub outcome: Outcome,
     /// Why, where it did not end well.
     pub reason: Option<String>,
-    /// The stage that it ended in.
+    /// The stage that it ended in: the first that did not do what it should, or the last.
     pub ended_in: Option<Stage>,
-    /// The exit code of the last command of that stage or, if it came to `collect`, of the command: 124 where its time was
-    /// up; none if no command has run there.
+    /// The exit code of the last command before `collect`: 124 where its time was up; none if none has run.
     #[serde(default)]
     pub exit: Option<u8>,
     /// When it began, as RFC 3339 in UTC.

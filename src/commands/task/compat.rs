@@ -1,7 +1,9 @@
 //! The stage of fixes: each changes the code in its turn, and what they change are layers of their own.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use super::gather::{self, Asked, Gathered};
 use super::job::Job;
@@ -57,7 +59,11 @@ impl Stages<'_> {
 
     /// One of cowbox's own.
     fn named(&mut self, fix: Fix, over: &mut Over) -> Result<(), Halt> {
-        let fixed = compat::apply(fix, over).map_err(|e| Halt::infra(format!("{fix}: {}", reason(&e))))?;
+        over.until = self.desk.left().map(|left| Instant::now() + left);
+        let fixed = compat::apply(fix, over).map_err(|e| match e.kind() {
+            ErrorKind::TimedOut => self.desk.too_long(),
+            _ => Halt::infra(format!("{fix}: {}", reason(&e))),
+        })?;
         self.desk.notice(&format!("{fix}: {} files", fixed.files.len()))?;
         over.changed.extend(fixed.files.into_iter().map(|(path, text)| (path, Some(text.into_bytes()))));
         self.subject.env.extend(fixed.env);

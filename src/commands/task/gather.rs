@@ -1,7 +1,7 @@
 //! What a run leaves: changes as a patch and as JSON, files that are wanted, and whether they are as they should be.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,35 @@ use crate::task::spec::Task;
 
 /// Nobody reads more.
 const MOST_NOTICES: usize = 100;
+/// What is written of changes at most: one file may have many names, and each is told of.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// A file that has an end.
+struct Bounded {
+    file: BufWriter<File>,
+    left: u64,
+}
+
+impl Bounded {
+    fn create(path: &Path) -> Result<Self> {
+        let file = File::create(path).map_err(|e| Error::io("write", path, e))?;
+        Ok(Self { file: BufWriter::new(file), left: MOST_BYTES })
+    }
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self
+            .left
+            .checked_sub(bytes.len() as u64)
+            .ok_or_else(|| io::Error::other(format!("it is more than {} GiB", MOST_BYTES >> 30)))?;
+        self.file.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
 
 /// What was found in a session that has ended.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -124,8 +153,10 @@ fn changes(context: &Context<'_>, session: &Session, by: &str, goes_on: bool, ru
         Failed::Unreadable(e) => context.unreadable(session, &e),
         Failed::Write(e) => Error::io("write", run, e),
     };
-    let create = |name: &str| File::create(run.join(name)).map(BufWriter::new).map_err(|e| Error::io("write", run, e));
-    patch::write(&shown.changes, &contents, Style::default(), &mut create("changes.patch")?).map_err(unwritten)?;
+    let create = |name: &str| Bounded::create(&run.join(name));
+    let mut file = create("changes.patch")?;
+    patch::write(&shown.changes, &contents, Style::default(), &mut file).map_err(unwritten)?;
+    file.flush().map_err(|e| Error::io("write", run, e))?;
     let whole = context.with_access(session, || digest::digest(look.set(), contents.sides()))?;
     let own = context.with_access(session, || digest::digest(&shown, contents.sides()))?;
     let details = |change: &Change| {
@@ -136,7 +167,9 @@ fn changes(context: &Context<'_>, session: &Session, by: &str, goes_on: bool, ru
     let commits = git::commits::list(&session.record.repo.0, session.dir());
     let commits = commits.map_or(json::Commits::UNKNOWN, json::Commits::from);
     let head = json::Head::of(session, whole);
-    json::write(&head, &look.set().changes, &details, &commits, &mut create("changes.json")?).map_err(unwritten)?;
+    let mut file = create("changes.json")?;
+    json::write(&head, &look.set().changes, &details, &commits, &mut file).map_err(unwritten)?;
+    file.flush().map_err(|e| Error::io("write", run, e))?;
     let (files, more) = names(&shown);
     Ok(LayerFacts { by: by.to_owned(), digest: own, files, more, patch: "changes.patch".to_owned() })
 }
@@ -181,11 +214,12 @@ pub fn fixes(layers: &[PathBuf], repo: &Path, run: &Path) -> Result<LayerFacts> 
     let set = set.map_err(unreadable)?.set;
     let sides = Sides::open(&layers, &base, "compat").map_err(unreadable)?;
     let path = run.join("compat.patch");
-    let mut file = File::create(&path).map(BufWriter::new).map_err(|e| Error::io("write", &path, e))?;
+    let mut file = Bounded::create(&path)?;
     patch::write(&set.changes, &sides, Style::default(), &mut file).map_err(|failed| match failed {
         Failed::Unreadable(e) => unreadable(e),
         Failed::Write(e) => Error::io("write", &path, e),
     })?;
+    file.flush().map_err(|e| Error::io("write", &path, e))?;
     let digest = digest::digest(&set, &sides).map_err(unreadable)?;
     let (files, more) = names(&set);
     Ok(LayerFacts { by: "compat".to_owned(), digest, files, more, patch: "compat.patch".to_owned() })

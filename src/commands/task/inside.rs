@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -19,8 +20,9 @@ use crate::commands::launch::Launch;
 use crate::commands::planning::{check_mounts, plan_with};
 use crate::commands::profile;
 use crate::commands::remember::plan_again;
-use crate::engine::{Engine, Kind, detect};
+use crate::engine::{Engine, Kind, detect, native};
 use crate::error::{self, Error, Result};
+use crate::layer::{access, remove};
 use crate::plan::Plan;
 use crate::policy::{self, mounts};
 use crate::profile::{self as profiles, Profile};
@@ -37,6 +39,7 @@ use crate::setup::redact::Redactor;
 use crate::task::desk;
 use crate::task::freeze::Frozen;
 use crate::task::herald;
+use crate::task::known::Known;
 use crate::task::spec::{Command, Convention, Network, Task};
 use crate::ui::Ui;
 
@@ -68,16 +71,21 @@ pub struct Subject {
 
 /// Talks to the log, and says nothing there that the command did not.
 fn ui(talkative: bool) -> Ui {
-    let global = GlobalArgs {
-        quiet: !talkative,
-        verbose: u8::from(talkative),
-        color: crate::cli::ColorChoice::Never,
-        no_input: true,
-    };
+    let global = GlobalArgs { quiet: !talkative, verbose: 0, color: crate::cli::ColorChoice::Never, no_input: true };
     Ui::new(&global)
 }
 
 impl Subject {
+    /// Where records are: no task sees its own, nor those of others.
+    fn hidden(&self) -> Vec<PathBuf> {
+        let mut all = Known::new(&self.places.state).places();
+        // The home is looked after already.
+        let home = self.places.home.as_deref();
+        all.retain(|place| *place != self.out && !home.is_some_and(|home| home.starts_with(place)));
+        all.push(self.out.clone());
+        all
+    }
+
     /// Whether there is surely nothing to get ready: then whoever runs the command looks at the rest.
     pub fn stands_on_nothing(&self) -> bool {
         let Task { environment, setup, agent, .. } = &self.frozen.task;
@@ -115,6 +123,12 @@ impl Subject {
                     let pid = init.or_else(|| watch::first_process(stand.engine.as_ref(), container?));
                     told.interfaces = pid.and_then(told::interfaces);
                 }
+                // As it came: what we say ourselves goes to the other log.
+                Happened::Printed(bytes) => {
+                    let mut out = std::io::stdout().lock();
+                    let _ = out.write_all(&bytes).and_then(|()| out.flush());
+                    return;
+                }
                 Happened::Ended(step) => told.steps.push((&step).into()),
             }
             let _ = told.write(answer);
@@ -140,7 +154,7 @@ impl Subject {
         }
         let (stand, choice) = Stand::new(self, &context, &args, Some(job), resumed.as_ref())?;
         let launched = stand.run(&context, job, word, note, resumed, choice);
-        Ok(launched.unwrap_or_else(|error| stand.failed(&error)))
+        Ok(launched.unwrap_or_else(|error| Told { opened: true, ..stand.failed(&error) }))
     }
 
     /// What is wanted of a session that has ended. It may take rights that whoever goes on must not have.
@@ -273,7 +287,7 @@ impl<'a> Stand<'a> {
         let mut plan = plan_with(args, &self.settings, &self.repo, context, engine, &choice, found.as_ref())?;
         plan.below = self.subject.below.clone();
         // Not for the setup either: what it sees there is kept, and shown to others.
-        plan.private_dirs.push(self.subject.out.clone());
+        plan.private_dirs.extend(self.subject.hidden());
         environment::explain(context, &choice.plan);
         let env = environment::setup_env(&self.settings)?;
         let before = Plan { network: setup_network, ..plan.clone() };
@@ -318,6 +332,10 @@ impl<'a> Stand<'a> {
         choice: Choice,
     ) -> Result<Told> {
         let engine = self.engine.as_ref();
+        if let Some(layer) = resumed.as_ref().and_then(|session| native::home_layer(session.dir())) {
+            // What an agent put there would be in no record. In a container it is gone as well.
+            access::in_child(|| remove::tree(&layer)).map_err(|e| e.context("cannot clear the home"))?;
+        }
         let (mut plan, found) = match &resumed {
             Some(session) => (self.plan_again(context, session, choice)?, None),
             None => self.plan(context, choice, None)?,
@@ -332,7 +350,8 @@ impl<'a> Stand<'a> {
                 plan.command = self.args.command.clone();
             }
         }
-        plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone(), self.subject.out.clone()];
+        plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone()];
+        plan.private_dirs.extend(self.subject.hidden());
         plan.announce = Some(word.to_owned());
         if engine.record().kind == Kind::Native {
             // It has no helper; its network is seen from outside.
@@ -362,6 +381,8 @@ impl<'a> Stand<'a> {
         told.session = Some(finished.session.record.id.to_string());
         told.code = Some(finished.code);
         told.timed_out = finished.timed_out;
+        told.interrupted = finished.interrupted;
+        told.opened = true;
         match finished.failure {
             // That is the task's own: it names what is not there.
             Some(error) if matches!(error.kind(), error::Kind::NotFound | error::Kind::NotExecutable) => {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,8 @@ use crate::task::report::{Check, Entry, Summary, table};
 use crate::task::spec::{self, Task};
 use crate::ui::Ui;
 
+/// How long what was killed may take to end before it is taken for one that goes on.
+const AFTER_A_KILL: Duration = Duration::from_secs(30);
 /// More than any batch needs to be told apart by.
 const LARGEST: u64 = 64 << 20;
 
@@ -72,7 +74,7 @@ pub fn run(args: TaskRunArgs, ui: &Ui) -> Result<u8> {
     let out = out::find(&out)?;
     no_runs_in_code(&out, tasks.iter().map(|(from, task)| (from.as_path(), task)))?;
     let out = out::create(&out)?;
-    let _lock = out::lock(&out)?;
+    let _lock = out::lock(&out, if resumed.is_some() { AFTER_A_KILL } else { Duration::ZERO })?;
     let mut ended = match &resumed {
         Some(plan) => finished(&out, plan, ui)?,
         None => {

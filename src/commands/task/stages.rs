@@ -90,7 +90,11 @@ impl Stages<'_> {
         for notice in &told.notices {
             self.desk.notice(notice)?;
         }
-        told.good().map(drop)
+        let told = told.good()?;
+        match told.setup_key.as_deref().zip(most).and_then(|(key, most)| watch::prepared(self.context, key, most)) {
+            Some(why) => Err(Halt::infra(why)),
+            None => Ok(()),
+        }
     }
 
     /// Runs a command in a sandbox. With a failure comes the session that it left, if there is one.
@@ -136,7 +140,7 @@ impl Stages<'_> {
             let told = subject.run(job, &word, note).unwrap_or_else(|error| Told::failure(&error));
             let failed = answer.give(&told).is_err();
             // Here, for there is a process already that nobody needs for anything else.
-            let id = told.session.as_deref().and_then(SessionId::parse).filter(|_| !told.timed_out);
+            let id = told.session.as_deref().and_then(SessionId::parse).filter(|_| !told.interrupted);
             if let (Some(id), Some(asked)) = (id, &job.asked) {
                 let _ = gathered.give(&subject.gather(&id, asked, &if asked.kept { run } else { run.join("work") }));
             }
@@ -148,14 +152,21 @@ impl Stages<'_> {
         let end = self.desk.attend(child, GRACE, None, Some(&mut || watch.look()))?;
         let told = answer.take::<Told>().ok_or_else(Told::died);
         told.iter().for_each(|told| self.remember(told));
+        // What keeps it from starting may be the doing of an agent, and must not look like the fault of somebody else.
+        let is_agents = job.session.is_some() && told.as_ref().is_ok_and(|told| told.opened && !told.of_host);
         let told = told.and_then(Told::good);
         let (code, halt) = match (&end, &told) {
-            (End::Refused(why), _) => (KILLED, Some(Halt::Over(Outcome::Failed, why.clone()))),
+            // It may have ended by itself before.
+            (End::Refused(why), told) => {
+                let code = told.as_ref().ok().and_then(|told| told.code).unwrap_or(KILLED);
+                (code, Some(Halt::Over(Outcome::Failed, why.clone())))
+            }
             (End::Timeout, Err(_)) => (Kind::Timeout.exit_code(), Some(self.desk.too_long())),
             (_, Ok(told)) if told.timed_out => (Kind::Timeout.exit_code(), Some(self.desk.too_long())),
             (_, Ok(told)) => {
                 let code = told.code.unwrap_or(Kind::NotStarted.exit_code());
-                (code, self.not_started(code, told))
+                let over = watch.look_at_last().map(|why| Halt::Over(Outcome::Failed, why));
+                (code, self.not_started(code, told).or(over))
             }
             (_, Err(halt)) => (Kind::NotStarted.exit_code(), Some(halt.clone())),
         };
@@ -172,6 +183,10 @@ impl Stages<'_> {
             Err(_) => {}
         }
         let session = told.as_ref().ok().and_then(|told| SessionId::parse(told.session.as_deref()?));
+        let halt = match halt {
+            Some(Halt::Over(Outcome::InfraError, why)) if is_agents => Some(Halt::Over(Outcome::Failed, why)),
+            halt => halt,
+        };
         match (halt, session) {
             (Some(halt), _) => Err(halt),
             (None, Some(session)) => Ok(Ran { session, code, gathered: gathered.take() }),
@@ -232,7 +247,8 @@ impl Stages<'_> {
         let answer = Answer::new()?;
         // With time of its own: that of the stage may be what is up.
         let child = fork(None, || u8::from(answer.give(&work()).is_err()))?;
-        match self.desk.attend(child, COLLECTING, None, None)? {
+        let grace = COLLECTING.saturating_sub(self.desk.left().unwrap_or_default());
+        match self.desk.attend(child, grace, None, None)? {
             End::Timeout => Ok(Gathered::unread(format!("collecting took longer than {} s", COLLECTING.as_secs()))),
             _ => Ok(answer.take().unwrap_or_else(Gathered::lost)),
         }

@@ -42,6 +42,10 @@ pub struct Told {
     pub duration_ms: u64,
     /// Whether its time was up.
     pub timed_out: bool,
+    /// Whether it did not end by itself, for that or any other reason.
+    pub interrupted: bool,
+    /// Whether it got as far as to a sandbox over what the stages before left.
+    pub opened: bool,
     /// Where the setup makes what it makes, while it does.
     pub making: Option<BytePath>,
     /// The container of the setup.
@@ -54,6 +58,8 @@ pub struct Told {
     pub steps: Vec<ToldStep>,
     /// What went wrong before it could run, and whether somebody wanted an end.
     pub error: Option<(String, bool)>,
+    /// Whether the host's disk is to blame for that.
+    pub of_host: bool,
 }
 
 /// A step of the setup.
@@ -91,7 +97,7 @@ impl Told {
     pub fn failure(error: &Error) -> Self {
         let hint = error.hints().first().map(|hint| format!(" ({hint})")).unwrap_or_default();
         let said = (format!("{}{hint}", error.message()), error.kind() == Kind::Interrupted);
-        Self { error: Some(said), ..Self::default() }
+        Self { error: Some(said), of_host: error.is_of_host(), ..Self::default() }
     }
 
     /// What to tell while there is nothing to tell yet, should it be the last word.

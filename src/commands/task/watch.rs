@@ -1,5 +1,6 @@
 //! Looks after a sandbox from outside while something runs in it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::told::{Note, Told, interfaces, limits};
@@ -8,6 +9,7 @@ use crate::engine::{Engine, detect, native};
 use crate::error::reason;
 use crate::policy::limits::show_size;
 use crate::session::SessionId;
+use crate::setup::cache::Cache;
 use crate::task::meter::Meter;
 
 /// How often somebody asks an engine for the process of a container.
@@ -38,6 +40,12 @@ impl<'a> Watch<'a> {
         let most = self.disk?;
         let meter = self.meter.get_or_insert_with(|| Meter::of(written(&note.dir.0), most));
         why_over(meter, most)
+    }
+
+    /// The same when the command has ended: what was written since the last look counts as well.
+    pub fn look_at_last(&self) -> Option<String> {
+        let (note, most) = (Note::read(self.note)?, self.disk?);
+        said(Meter::of(written(&note.dir.0), most).is_over_at_last(), most)
     }
 
     /// Which interfaces and limits the container has, by its first process.
@@ -80,8 +88,20 @@ fn written(dir: &Path) -> Vec<PathBuf> {
     [dir.join("upper")].into_iter().chain(home).collect()
 }
 
+/// The same for a setup that is done: what it wrote is kept there.
+pub fn prepared(context: &Context<'_>, key: &str, most: u64) -> Option<String> {
+    let prepared = Cache::new(&context.places.cache).find(key)?;
+    let home = prepared.record.home.as_ref().map(|home| home.0.clone());
+    let roots = prepared.layer().into_iter().chain(home).collect();
+    said(Meter::of(roots, most).is_over_at_last(), most)
+}
+
 fn why_over(meter: &mut Meter, most: u64) -> Option<String> {
-    match meter.is_over() {
+    said(meter.is_over(), most)
+}
+
+fn said(over: io::Result<bool>, most: u64) -> Option<String> {
+    match over {
         Ok(false) => None,
         Ok(true) => Some(format!("more than {} were written to the workspace", show_size(most))),
         Err(e) => Some(format!("what was written to the workspace cannot be measured: {}", reason(&e))),

@@ -28,7 +28,7 @@ use crate::task::outcome::{self, Outcome};
 use crate::task::record::{RepoFacts, RunRecord};
 use crate::task::source::mirror::Wanted;
 use crate::task::source::{self, Mirror, Source, Wish};
-use crate::task::spec::{Expect, Repo, Task};
+use crate::task::spec::{Repo, Task};
 use crate::task::stage::{Reach, Stage};
 use crate::ui::Ui;
 
@@ -266,7 +266,7 @@ impl Stages<'_> {
             None => {}
         }
         match gathered.wrong.as_slice() {
-            wrong if outcome.is_good() && !wrong.is_empty() => Ok((Outcome::Failed, Some(wrong.join("; ")))),
+            wrong if outcome.is_good() && !wrong.is_empty() => Err(Halt::Over(Outcome::Failed, wrong.join("; "))),
             _ => Ok((outcome, why)),
         }
     }
@@ -276,7 +276,7 @@ impl Stages<'_> {
         let job = Job { compared: false, ..self.job(task, time) };
         let told = self.command(Stage::Baseline, &job).map_err(|(halt, _)| halt)?;
         self.discard(&told.session)?;
-        judge_baseline(told.code, &task.expect)
+        judge_baseline(told.code)
     }
 
     /// Lets the agent work; the session that it worked in, and the report of tests that it left there.
@@ -366,13 +366,13 @@ impl Stages<'_> {
     }
 }
 
-/// A command that does what is expected of it before the agent proves nothing; neither does one that is not there.
-fn judge_baseline(code: u8, expect: &Expect) -> Result<(), Halt> {
-    if outcome::of_exit(code, expect).0.is_good() {
-        let why = "the command does what is expected before the agent has done anything".to_owned();
-        return Err(Halt::Over(Outcome::UnexpectedPass, why));
-    }
+/// A command that succeeds before the agent proves nothing; neither does one that is not there.
+fn judge_baseline(code: u8) -> Result<(), Halt> {
     match code {
+        0 => {
+            let why = "the command succeeds before the agent has done anything".to_owned();
+            Err(Halt::Over(Outcome::UnexpectedPass, why))
+        }
         126 | 127 => Err(Halt::infra(format!("the command of the baseline could not be run: it ended with {code}"))),
         _ => Ok(()),
     }
@@ -383,19 +383,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_baseline_fails_by_what_is_expected_and_not_by_being_absent() {
-        let three = Expect { exit: Some(3), ..Expect::default() };
-        let word = |code: u8, expect: &Expect| match judge_baseline(code, expect) {
+    fn a_baseline_fails_and_not_by_being_absent() {
+        let word = |code: u8| match judge_baseline(code) {
             Ok(()) => None,
             Err(Halt::Over(outcome, _)) => Some(outcome),
             Err(Halt::Stopped) => panic!("nobody stopped it"),
         };
-        assert_eq!(word(1, &Expect::default()), None);
-        assert_eq!(word(0, &Expect::default()), Some(Outcome::UnexpectedPass));
-        assert_eq!(word(3, &three), Some(Outcome::UnexpectedPass));
-        assert_eq!(word(0, &three), None);
+        assert_eq!((word(1), word(3)), (None, None));
+        assert_eq!(word(0), Some(Outcome::UnexpectedPass));
         for code in [126, 127] {
-            assert_eq!(word(code, &Expect::default()), Some(Outcome::InfraError));
+            assert_eq!(word(code), Some(Outcome::InfraError));
         }
     }
 }

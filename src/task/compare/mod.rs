@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use self::lines::NOTHING;
 use self::names::Names;
 use self::normal::normalised;
+use super::outcome::Outcome;
 use super::record::{LogFacts, RunRecord};
 use super::stage::Stage;
 use crate::apply::host::Host;
@@ -103,7 +104,9 @@ impl Facts {
     fn add_record(&mut self, dir: &Path, run: &RunRecord) {
         let names = Names { dir, task: &run.task };
         self.value("outcome", Some(run.outcome.to_string()));
-        self.value("reason", run.reason.as_deref().map(|why| normalised(&names.out_of(why))));
+        // Why the host could not try it is told in the host's words.
+        let own = run.reason.as_deref().filter(|_| run.outcome != Outcome::InfraError);
+        self.value("reason", own.map(|why| normalised(&names.out_of(why))));
         self.value("ended in", run.ended_in.map(|stage| stage.to_string()));
         self.value("engine", run.engine.as_ref().map(|engine| engine.kind.clone()));
         self.value("image", run.image.as_ref().map(|image| image.digest.clone()));
@@ -142,6 +145,9 @@ impl Facts {
             let files: Vec<String> = layer.files.iter().map(|path| show(&path.0)).collect();
             self.value(&format!("files changed by {}", layer.by), Some(files.join(" ") + &more));
             self.value(&format!("changes by {}", layer.by), Some(layer.digest.clone()));
+        }
+        if run.artifacts_more > 0 {
+            self.value("artifacts that are not listed", Some(run.artifacts_more.to_string()));
         }
         for name in &run.artifacts {
             // Names alone: what is in a log or a report may hold times.

@@ -95,6 +95,7 @@ pub fn hash_of(layer: &Path) -> io::Result<Option<String>> {
     if entry::names(root.as_fd())?.is_empty() && !is_opaque {
         return Ok(None);
     }
+    hash.update((rustix::fs::fstat(&root)?.st_mode & 0o7777).to_le_bytes());
     hash_dir(&mut hash, root.as_fd(), 0)?;
     Ok(Some(hash.finalize()[..16].iter().map(|b| format!("{b:02x}")).collect()))
 }

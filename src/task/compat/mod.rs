@@ -21,6 +21,8 @@ use super::spec::Fix;
 pub const MOST_FILES: usize = 50_000;
 /// Larger than any source that a person wrote.
 pub const LARGEST: u64 = 4 << 20;
+/// All that a fix changes is in memory at once.
+const MOST_BYTES: usize = 256 << 20;
 
 /// What a fix reads.
 pub trait Tree {
@@ -29,6 +31,11 @@ pub trait Tree {
 
     /// A file as text; `None` if there is none, or it is no text.
     fn text(&self, path: &Path) -> Option<String>;
+
+    /// Whether there is time for another file.
+    fn has_time(&self) -> bool {
+        true
+    }
 }
 
 /// What a fix gives.
@@ -44,10 +51,18 @@ impl Fixed {
     /// Applies `edit` to every file that `wanted` accepts, and keeps what it changed.
     fn edit(tree: &dyn Tree, wanted: &dyn Fn(&Path) -> bool, edit: &dyn Fn(&str) -> String) -> std::io::Result<Self> {
         let mut fixed = Self::default();
+        let mut bytes = 0;
         for path in tree.files(wanted)? {
+            if !tree.has_time() {
+                return Err(std::io::ErrorKind::TimedOut.into());
+            }
             let Some(text) = tree.text(&path) else { continue };
             let new = edit(&text);
             if new != text {
+                bytes += new.len();
+                if bytes > MOST_BYTES {
+                    return Err(std::io::Error::other(format!("it would change more than {} MiB", MOST_BYTES >> 20)));
+                }
                 fixed.files.insert(path, new);
             }
         }

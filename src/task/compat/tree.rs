@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::{LARGEST, MOST_FILES, Tree};
 use crate::changes::contents::Content;
@@ -21,6 +22,8 @@ pub struct Over {
     pub changed: BTreeMap<PathBuf, Option<Vec<u8>>>,
     /// Permission bits, where they are not what they were.
     pub modes: BTreeMap<PathBuf, u32>,
+    /// When whoever changes it must be done.
+    pub until: Option<Instant>,
 }
 
 impl Over {
@@ -28,7 +31,12 @@ impl Over {
     pub fn new(layers: &[PathBuf], repo: &Path) -> io::Result<Self> {
         let layers = layers.iter().map(|layer| (layer.as_path(), Encoding::Userxattr));
         let stack: Vec<(&Path, Encoding)> = layers.chain([(repo, Encoding::Plain)]).collect();
-        Ok(Self { reader: Reader::new(Dir::root(&stack)?), changed: BTreeMap::new(), modes: BTreeMap::new() })
+        Ok(Self {
+            reader: Reader::new(Dir::root(&stack)?),
+            changed: BTreeMap::new(),
+            modes: BTreeMap::new(),
+            until: None,
+        })
     }
 
     /// The content of a file as it is by now.
@@ -77,6 +85,10 @@ impl Over {
 }
 
 impl Tree for Over {
+    fn has_time(&self) -> bool {
+        self.until.is_none_or(|until| Instant::now() < until)
+    }
+
     fn files(&self, wanted: &dyn Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         let mut seen = 0;

@@ -84,9 +84,16 @@ impl Check for Agent {
 
 impl Check for Expect {
     fn check(&self) -> Result<(), String> {
-        match (self.exit, self.fail) {
-            (Some(_), true) => Err("cannot have both `exit` and `fail`".into()),
-            _ => Ok(()),
+        if self.exit.is_some() && self.fail {
+            return Err("cannot have both `exit` and `fail`".into());
+        }
+        if let Some(at) = self.files.iter().position(|file| file.contains.is_some() && !file.exists) {
+            return Err(format!("cannot have both `contains` and `exists: false` in `files[{at}]`"));
+        }
+        let mut tests = self.tests.iter().flat_map(|tests| tests.pass.iter().filter(|name| tests.fail.contains(name)));
+        match tests.next() {
+            Some(name) => Err(format!("cannot have the test `{name}` both pass and fail")),
+            None => Ok(()),
         }
     }
 }

@@ -89,7 +89,7 @@ fn a_setup_that_fails_is_no_failure_of_the_task(engine: Engine) {
     assert_eq!(run.stages(), ["checkout", "setup"]);
     let commands = run.stage("setup")["commands"].as_array().unwrap();
     assert_eq!(commands.iter().map(|c| c["exit"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 7]);
-    assert!(run.text("logs/setup.stderr").contains("broken"));
+    assert_eq!(run.text("logs/setup.stdout"), "fine\nbroken\n");
     tasks.nothing_is_left();
 }
 
@@ -174,6 +174,11 @@ fn expectations_that_do_not_hold_are_told(engine: Engine) {
     let expect = "expect: {files: [{path: made, contains: y}, {path: not/there}], tests: {report: r.xml}}\n";
     let run = tasks.one("wrong", &format!("{body}{expect}")).is("failed");
     assert_eq!(run.reason(), "made does not contain `y`; not/there is not there; the report r.xml is not there");
+    let collect = run.stage("collect");
+    assert_eq!(
+        (&run.record["ended_in"], &collect["ok"], &run.record["exit"]),
+        (&"collect".into(), &false.into(), &0.into())
+    );
 }
 
 fn a_setup_that_hangs_is_a_timeout(engine: Engine) {

@@ -244,6 +244,15 @@ run: {command: "head -c 8000000 /dev/zero > big; echo written; sleep 60"}
     assert_eq!(run.record["limits"]["disk"]["by"], "cowbox, twice a second");
     assert_eq!(run.stage("run")["commands"][0]["exit"], 137);
     assert_eq!(run.changed_by("run"), ["big"]);
+    // However quick it was; and its exit code is its own.
+    let run = tasks.one(
+        "quick",
+        "repo: {path: ../home/api}\nenvironment: {resources: {disk: 2m}}\nsetup: {convention: none}\n\
+         run: {command: 'head -c 3000000 /dev/zero > big; exit 0'}\n",
+    );
+    let run = run.is("failed");
+    assert!(run.reason().contains("written to the workspace"), "{}", run.reason());
+    assert_eq!(run.record["exit"], 0);
     tasks.nothing_is_left();
 }
 

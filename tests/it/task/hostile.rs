@@ -18,6 +18,9 @@ on_every_engine!(
     artifacts_lead_nowhere_and_have_an_end,
     artifacts_that_nobody_may_read_are_kept,
     a_setup_that_writes_little_has_all_its_time,
+    an_agent_cannot_blame_somebody_else,
+    what_an_agent_leaves_outside_of_the_workspace_is_gone,
+    no_task_sees_the_records_of_another_batch,
 );
 on!(native:
     a_patch_of_a_task_reaches_nothing_of_the_host,
@@ -235,7 +238,54 @@ fn a_setup_writes_no_more_than_it_may(engine: Engine) {
     );
     let run = run.is("infra-error");
     assert!(run.reason().starts_with("more than 2.1 MB were written"), "{}", run.reason());
+    for name in ["quick", "prepared"] {
+        let run = tasks.one(
+            name,
+            "repo: {path: ../home/api}\nenvironment: {resources: {disk: 2m}}\n\
+             setup: {convention: none, commands: ['head -c 3000000 /dev/zero > big']}\nrun: {command: 'true'}\n",
+        );
+        assert!(run.is("infra-error").reason().starts_with("more than 2.1 MB were written"), "{name}");
+    }
     tasks.nothing_is_left();
+}
+
+fn an_agent_cannot_blame_somebody_else(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.code("code", &[("src/x", "x")]);
+    let run = tasks.one(
+        "workdir",
+        "repo: {path: ../code, ref: main}\nenvironment: {workdir: src}\nsetup: {convention: none}\n\
+         agent: {command: 'rm -rf ../src', network: none}\nrun: {command: 'exit 1'}\n",
+    );
+    assert!(run.is("failed").reason().contains("src"));
+    tasks.nothing_is_left();
+}
+
+fn what_an_agent_leaves_outside_of_the_workspace_is_gone(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    let run = tasks.one(
+        "home",
+        "repo: {path: ../home/api}\nsetup: {convention: none}\n\
+         agent: {command: 'echo a > ~/planted; echo a > seen; cat ~/planted', network: none}\n\
+         run: {command: 'test -e seen && test ! -e ~/planted'}\n",
+    );
+    let run = run.is("passed");
+    assert_eq!(run.text("logs/agent.stdout"), "a\n");
+    assert_eq!(run.changed_by("agent"), ["seen"]);
+    tasks.nothing_is_left();
+}
+
+fn no_task_sees_the_records_of_another_batch(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    // In the home, which native shows.
+    let first = tasks.path("home/first");
+    tasks.task("first", "repo: {path: ../home/api}\nsetup: {convention: none}\nrun: {command: 'true'}\n");
+    tasks.run(&["--out", first.to_str().unwrap()], &["tasks/first.yaml"]).output().done();
+    let body = format!(
+        "repo: {{path: ../home/api}}\nsetup: {{convention: none}}\nrun: {{command: 'ls -A {} | wc -l'}}\n",
+        first.display()
+    );
+    assert_eq!(tasks.one("second", &body).is("passed").text("logs/run.stdout").trim(), "0");
 }
 
 fn what_is_written_to_the_home_counts(engine: Engine) {

@@ -127,6 +127,19 @@ fn fields_that_do_not_go_together_are_told_of_their_part() {
         ("here", "must have fields; there are url, path, commit, ref, patches, submodules"),
         ("[]", "must have fields; there are url, path, commit, ref, patches, submodules"),
     ];
+    for (expect, expected) in [
+        ("{exit: 1, fail: true}", "cannot have both `exit` and `fail`"),
+        (
+            "{files: [{path: x}, {path: y, exists: false, contains: z}]}",
+            "cannot have both `contains` and `exists: false` in `files[1]`",
+        ),
+        ("{tests: {report: r, pass: [a, b], fail: [b]}}", "cannot have the test `b` both pass and fail"),
+    ] {
+        assert_eq!(
+            said(&format!("id: a\nrun: {{command: x}}\nrepo: {{path: .}}\nexpect: {expect}\n")),
+            format!("t.yaml:4: `expect` {expected}")
+        );
+    }
     for (repo, expected) in cases {
         assert_eq!(
             said(&format!("id: a\nrun: {{command: x}}\nrepo: {repo}\n")),
