@@ -302,15 +302,15 @@ impl Batch<'_> {
     /// What came of a run; `None` if it does not count.
     fn entry(&self, run: &Running, stopped: bool) -> Option<Entry> {
         let order = &self.orders[run.order];
-        let name = run.dir.as_deref().and_then(|dir| dir.file_name()).unwrap_or_default().to_string_lossy();
-        let unread = match run.dir.as_deref().map(RunRecord::read) {
-            Some(Ok(record)) => {
+        let unread = match run.dir.as_deref().map(|dir| (dir, RunRecord::read(dir))) {
+            Some((dir, Ok(record))) => {
                 run.failure.iter().for_each(|why| self.ui.warn(&format!("{}: {why}", order.task.id)));
-                return Some(Entry::new(&record, &name));
+                return Some(Entry::new(&record, dir));
             }
-            Some(Err(error)) => error.message().to_owned(),
+            Some((_, Err(error))) => error.message().to_owned(),
             None => "it has no directory".to_owned(),
         };
+        let name = run.dir.as_deref().and_then(|dir| dir.file_name()).unwrap_or_default().to_string_lossy();
         if let Some(dir) = &run.dir
             && let Err(error) = self.clear(dir)
         {
@@ -330,6 +330,8 @@ impl Batch<'_> {
             duration_ms: crate::task::desk::millis(run.began),
             started: String::new(),
             dir: name.into_owned(),
+            ended_in: None,
+            logs: Vec::new(),
         })
     }
 }

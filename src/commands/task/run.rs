@@ -58,6 +58,8 @@ pub fn run(args: TaskRunArgs, ui: &Ui) -> Result<u8> {
             .hint("write the events to a file; the summary is in summary.json as well"));
     }
     let out = args.batch.as_ref().unwrap_or(&args.out).clone();
+    // As it was typed: what is said of it can be copied.
+    let place = format!("{}/", out.components().collect::<PathBuf>().display());
     let places = Places::find()?;
     let known = Known::new(&places.state);
     let resumed = args.batch.as_deref().map(|out| Plan::read(out, &known)).transpose()?;
@@ -122,7 +124,7 @@ pub fn run(args: TaskRunArgs, ui: &Ui) -> Result<u8> {
     if args.json {
         ui.json(&summary)?;
     } else if !events_on_stdout {
-        ui.data(table(&summary).as_bytes())?;
+        ui.data(table(&summary, &place).as_bytes())?;
     }
     written?;
     let events_are_whole = done.lost.is_none();
@@ -305,7 +307,7 @@ fn finished(out: &Path, plan: &Plan, ui: &Ui) -> Result<HashMap<(String, u32), E
         }
         match record {
             Ok(record) if record.batch == plan.id => {
-                let entry = Entry::new(&record, &entry.file_name().to_string_lossy());
+                let entry = Entry::new(&record, &dir);
                 ended.insert((record.task, record.repeat), entry);
             }
             Ok(_) | Err(_) => {}

@@ -94,6 +94,14 @@ pub(super) fn build(at: At<'_>) -> Option<Found> {
     is_there.then(|| Found::new(16, ID))
 }
 
+/// `prepared/<key>-q98q98f480x7`: the key is that of the environment, what follows is new each time that it is made.
+pub(super) fn prepared(at: At<'_>) -> Option<Found> {
+    let is_tail = span(at.rest, |b| b.is_ascii_digit() || b.is_ascii_lowercase()) == 12 && !goes_on(&at.rest[12..]);
+    let path = at.before.strip_suffix('-').filter(|_| is_tail)?;
+    let key = path.bytes().rev().take(33).take_while(u8::is_ascii_hexdigit).count();
+    (key == 32 && path[..path.len() - key].ends_with("/prepared/")).then(|| Found::new(12, ID))
+}
+
 /// `127.0.0.1:45123`: a port that was free.
 pub(super) fn port(at: At<'_>) -> Option<Found> {
     let size = digits(at.rest);

@@ -75,12 +75,13 @@ fn normal_line(line: &str) -> String {
 /// What of the beginning varies.
 fn find(at: At<'_>) -> Option<Found> {
     type Try = fn(At<'_>) -> Option<Found>;
-    let tries: [Try; 14] = [
+    let tries: [Try; 15] = [
         names::temporary,
         names::address,
         names::run,
         names::id,
         names::build,
+        names::prepared,
         names::port,
         names::thread,
         times::keyed,

@@ -72,6 +72,10 @@ const SAME: &[(&str, &str)] = &[
         "cannot write /home/a/runs/20261117T190000Z__01KA9YMZZ0ABCDEFGHJKMNPQRS/logs: no space",
         "cannot write /srv/b/20261118T000000Z__01KA9YN000ABCDEFGHJKMNPQRT/logs: no space",
     ),
+    (
+        "in /a/prepared/919641a45978514f12fe6498f6f70452-q98q98f480x7.failed/logs/01-setup.log",
+        "in /a/prepared/919641a45978514f12fe6498f6f70452-ps9btjw1gy2g.failed/logs/01-setup.log",
+    ),
     ("no container cowbox-01ka9ymzz0abcdefghjkmnpqrs", "no container cowbox-01ka9yn000abcdefghjkmnpqrt"),
     ("session 01KA9YMZZ0ABCDEFGHJKMNPQRS is gone", "session 01KA9YN000ABCDEFGHJKMNPQRT is gone"),
 ];
@@ -93,6 +97,11 @@ const OTHER: &[(&str, &str)] = &[
     ("sha256:0123456789abcdef", "sha256:0123456789abcde0"),
     ("result 0123456789abcdef", "result 0123456789abcde0"),
     ("v1.2.3", "v1.2.4"),
+    (
+        "in /prepared/919641a45978514f12fe6498f6f70452-q98q98f480x7",
+        "in /prepared/019641a45978514f12fe6498f6f70452-q98q98f480x7",
+    ),
+    ("feature-q98q98f480x7", "feature-ps9btjw1gy2g"),
     ("expected 10 got 3", "expected 10 got 4"),
     ("in 3 m of rope", "in 4 m of rope"),
     ("1,234 rows", "1,235 rows"),

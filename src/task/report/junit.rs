@@ -19,26 +19,33 @@ pub(super) fn write(summary: &Summary) -> String {
         time(summary.duration_ms)
     );
     for run in &summary.runs {
-        let repeat = if run.repeat > 1 { format!(" #{}", run.repeat) } else { String::new() };
         let class = run.suite.as_deref().unwrap_or("cowbox");
         out.push_str(&format!(
-            "<testcase classname=\"{}\" name=\"{}{repeat}\" time=\"{}\">",
+            "<testcase classname=\"{}\" name=\"{}\" time=\"{}\">",
             escape(class),
-            escape(&run.task),
+            escape(&run.called()),
             time(run.duration_ms)
         ));
-        let reason = escape(run.reason.as_deref().unwrap_or_default());
+        let reason = run.reason.as_deref().unwrap_or_default();
         if run.outcome == Outcome::InfraError {
-            out.push_str(&format!("<error type=\"infra-error\" message=\"{reason}\"/>"));
+            out.push_str(&verdict("error", "infra-error", reason, &[], run));
         } else if bad(run.outcome) {
-            out.push_str(&format!("<failure type=\"{}\" message=\"{reason}\"/>", run.outcome));
+            out.push_str(&verdict("failure", &run.outcome.to_string(), reason, &[], run));
         } else if let Some(check) = summary.differs(run) {
-            out.push_str(&format!("<failure type=\"{DIFFERS}\" message=\"{}\"/>", escape(&check.names())));
+            out.push_str(&verdict("failure", DIFFERS, &check.names(), &check.lines(), run));
         }
         out.push_str(&format!("<system-out>{}</system-out></testcase>\n", escape(&run.dir)));
     }
     out.push_str("</testsuite>\n</testsuites>\n");
     out
+}
+
+/// Why a run is none to be pleased with, and where there is more: servers show one or the other.
+fn verdict(element: &str, kind: &str, reason: &str, lines: &[String], run: &Entry) -> String {
+    let logs = if run.logs.is_empty() { std::slice::from_ref(&run.dir) } else { &run.logs };
+    let body: Vec<String> =
+        [reason].into_iter().chain(lines.iter().chain(logs).map(String::as_str)).map(escape).collect();
+    format!("<{element} type=\"{kind}\" message=\"{}\">{}</{element}>", escape(reason), body.join("\n"))
 }
 
 /// For text and attributes; what XML cannot hold at all is shown by its name.
@@ -58,9 +65,15 @@ mod tests {
     fn failures_and_errors_are_told_apart_and_nothing_breaks_out() {
         let xml = write(&sample());
         assert!(xml.contains("tests=\"4\" failures=\"3\" errors=\"1\" time=\"3.700\""), "{xml}");
-        assert!(xml.contains("<failure type=\"timeout\" message=\"run took longer than 2s\"/>"));
+        assert!(xml.contains(
+            "<failure type=\"timeout\" message=\"run took longer than 2s\">run took longer than 2s\n\
+             20260101T000000Z__slow/logs/run.stderr</failure>"
+        ));
         assert!(xml.contains("<error type=\"infra-error\""));
-        assert!(xml.contains("<failure type=\"not-the-same\" message=\"exit of run\"/>"));
+        assert!(xml.contains(
+            "<failure type=\"not-the-same\" message=\"exit of run\">exit of run\n\
+             exit of run: &lt;1&gt;\\u{1b} → 2\n20260101T000000Z__good/logs/run.stderr</failure>"
+        ));
         assert!(!xml.contains("<script>") && !xml.contains('\u{1b}'));
         let cases = super::super::read_junit(xml.as_bytes()).unwrap();
         use Verdict::Fail;

@@ -17,10 +17,14 @@ pub use text::{line, seconds, table};
 use super::compare::Difference;
 use super::outcome::Outcome;
 use super::record::RunRecord;
+use super::stage::Stage;
 use crate::error::{Error, Result};
 
 /// Larger than any summary that was written here.
 const LARGEST: u64 = 64 << 20;
+
+/// Of a run that is not the same as the first so many differences are told.
+const MOST_DIFFERENCES: usize = 10;
 
 /// One run in a batch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,11 +45,18 @@ pub struct Entry {
     pub started: String,
     /// Where its artifacts are, relative to the batch.
     pub dir: String,
+    /// The stage that it ended in.
+    #[serde(default)]
+    pub ended_in: Option<Stage>,
+    /// Where it is likely told why: what that stage printed, relative to the batch.
+    #[serde(default)]
+    pub logs: Vec<String>,
 }
 
 impl Entry {
-    /// Of a run that has ended.
-    pub fn new(record: &RunRecord, dir: &str) -> Self {
+    /// Of a run that has ended, in `dir`.
+    pub fn new(record: &RunRecord, dir: &Path) -> Self {
+        let name = dir.file_name().unwrap_or_default().to_string_lossy();
         Self {
             task: record.task.clone(),
             suite: record.suite.clone(),
@@ -54,9 +65,23 @@ impl Entry {
             reason: record.reason.clone(),
             duration_ms: record.duration_ms,
             started: record.started.clone(),
-            dir: dir.to_owned(),
+            ended_in: record.ended_in,
+            logs: logs(record, dir).iter().map(|log| format!("{name}/{log}")).collect(),
+            dir: name.into_owned(),
         }
     }
+
+    /// `task #2`
+    fn called(&self) -> String {
+        if self.repeat > 1 { format!("{} #{}", self.task, self.repeat) } else { self.task.clone() }
+    }
+}
+
+/// The logs of the stage that a run ended in, as far as anything is in them. What is collected, the command left.
+fn logs(record: &RunRecord, dir: &Path) -> Vec<String> {
+    let stage = record.ended_in.map(|stage| if stage == Stage::Collect { Stage::Run } else { stage });
+    let names = stage.into_iter().flat_map(|stage| ["stdout", "stderr"].map(|end| format!("logs/{stage}.{end}")));
+    names.filter(|name| dir.join(name).symlink_metadata().is_ok_and(|meta| meta.len() > 0)).collect()
 }
 
 /// A run of a task beside its first: `--check`.
@@ -79,6 +104,15 @@ impl Check {
     /// What is not the same, without how.
     pub fn names(&self) -> String {
         self.differences.iter().map(|difference| difference.what.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The first of it, with how.
+    fn lines(&self) -> Vec<String> {
+        let line = |Difference { what, before, after }: &Difference| format!("{what}: {before} → {after}");
+        let mut lines: Vec<String> = self.differences.iter().take(MOST_DIFFERENCES).map(line).collect();
+        let more = self.differences.len() - lines.len();
+        lines.extend((more > 0).then(|| format!("and {more} more")));
+        lines
     }
 }
 
@@ -123,6 +157,11 @@ impl Summary {
         self.not_run == 0 && good
     }
 
+    /// Those that need nobody's attention, and those that do; each in the order of the tasks.
+    fn apart(&self) -> (Vec<&Entry>, Vec<&Entry>) {
+        self.runs.iter().partition(|run| run.outcome.is_good())
+    }
+
     /// The check of a run that is not the same as the first.
     fn differs(&self, run: &Entry) -> Option<&Check> {
         self.checks.iter().find(|check| !check.is_good() && (&check.task, check.repeat) == (&run.task, run.repeat))
@@ -133,7 +172,7 @@ impl Summary {
         let json = serde_json::to_string_pretty(self).map_err(|e| Error::new(format!("cannot write JSON: {e}")))?;
         let files = [
             ("summary.json", json + "\n"),
-            ("summary.txt", text::table(self)),
+            ("summary.txt", text::table(self, "")),
             ("junit.xml", junit::write(self)),
             ("report.html", html::write(self)),
         ];
@@ -155,6 +194,8 @@ pub(super) fn sample() -> Summary {
         duration_ms,
         started: "2026-01-01T00:00:00.000Z".to_owned(),
         dir: format!("20260101T000000Z__{task}"),
+        ended_in: Some(Stage::Run),
+        logs: vec![format!("20260101T000000Z__{task}/logs/run.stderr")],
     };
     let runs = vec![
         entry("good", Outcome::Passed, None, 1200),
@@ -186,5 +227,25 @@ mod tests {
         let good = Summary { not_run: 0, runs: sample().runs[..1].to_vec(), ..sample() };
         assert!(!good.is_good());
         assert!(Summary { checks: good.checks[1..].to_vec(), ..good }.is_good());
+    }
+
+    #[test]
+    fn a_run_says_where_it_is_told_why() {
+        let dir = tempfile::tempdir().unwrap();
+        let (task, run) = (dir.path().join("t.yaml"), dir.path().join("run"));
+        std::fs::write(&task, "id: t\nrepo: {path: .}\nrun: {command: x}\n").unwrap();
+        std::fs::create_dir_all(run.join("logs")).unwrap();
+        for (name, text) in [("run.stdout", "x"), ("run.stderr", ""), ("setup.stderr", "x")] {
+            std::fs::write(run.join("logs").join(name), text).unwrap();
+        }
+        let mut record = RunRecord::begun("r", &crate::task::spec::read(&task).unwrap(), 1, "b", 1);
+        for (stage, log) in [(Stage::Run, "run.stdout"), (Stage::Collect, "run.stdout"), (Stage::Setup, "setup.stderr")]
+        {
+            record.ended_in = Some(stage);
+            let entry = Entry::new(&record, &run);
+            assert_eq!((entry.dir.as_str(), entry.logs), ("run", vec![format!("run/logs/{log}")]));
+        }
+        record.ended_in = None;
+        assert_eq!(Entry::new(&record, &run).logs, Vec::<String>::new());
     }
 }

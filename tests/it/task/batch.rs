@@ -312,12 +312,28 @@ fn events_that_are_lost_are_told_of(engine: Engine) {
 fn reports_are_written_in_four_forms(engine: Engine) {
     let tasks = Tasks::new(engine);
     tasks.task("good", &format!("suite: s\n{NONE}run: {{command: 'true'}}\n"));
-    tasks.task("bad", &format!("{NONE}run: {{command: 'exit 9'}}\n"));
+    tasks.task("bad", &format!("{NONE}run: {{command: 'echo why >&2; exit 9'}}\n"));
     let output = tasks.run(&[], &["tasks"]).output().code(1);
     let read = |name: &str| fs::read_to_string(tasks.path("runs").join(name)).unwrap();
-    assert_eq!(read("summary.txt"), output.stdout());
+    // What failed comes last, with its log, as one can type it from where one stands.
+    let lines = output.stdout();
+    let lines: Vec<&str> = lines.lines().map(str::trim).collect();
+    assert!(
+        lines[0].ends_with("good") && lines[1].ends_with("bad · the command ended with 9 instead of 0"),
+        "{lines:?}"
+    );
+    assert_eq!(fs::read_to_string(tasks.path(lines[2])).unwrap(), "why\n");
+    assert!(lines[3].starts_with("1 passed, 1 failed in "));
+    assert_eq!(read("summary.txt"), output.stdout().replace(" runs/", " "));
+    let log = lines[2].strip_prefix("runs/").unwrap();
+    assert!(read("junit.xml").contains(&format!("\n{log}</failure>")));
+    assert!(read("report.html").contains(&format!("<a href=\"./{log}\">run.stderr</a>")));
     assert!(read("junit.xml").contains("<testcase classname=\"s\" name=\"good\""));
     assert!(read("report.html").contains("the command ended with 9 instead of 0"));
     let json: serde_json::Value = serde_json::from_str(&read("summary.json")).unwrap();
     assert_eq!(json["counts"], serde_json::json!({"failed": 1, "passed": 1}));
+    assert_eq!(
+        (&json["runs"][0]["logs"], &json["runs"][0]["ended_in"]),
+        (&serde_json::json!([log]), &"collect".into())
+    );
 }

@@ -5,7 +5,11 @@ use nix::sys::signal::Signal;
 use super::{Tasks, git, runs_in};
 use crate::common::{Engine, engine_call, on, on_containers, on_every_engine, wait_until};
 
-on_every_engine!(a_run_is_the_same_when_it_is_run_again, what_is_not_the_same_is_told);
+on_every_engine!(
+    a_run_is_the_same_when_it_is_run_again,
+    what_is_not_the_same_is_told,
+    a_failure_is_the_same_when_it_is_run_again
+);
 on_containers!(an_image_is_held_by_its_digest);
 on!(native:
     check_compares_the_runs_of_a_batch,
@@ -60,6 +64,21 @@ fn what_is_not_the_same_is_told(engine: Engine) {
     assert_eq!((tasks.runs().len(), runs_in(&out).len()), (1, 1));
 }
 
+fn a_failure_is_the_same_when_it_is_run_again(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    let body = |setup: &str, run: &str| {
+        format!("repo: {{path: ../home/api}}\nsetup: {{convention: none, commands: [{setup}]}}\n{run}\n")
+    };
+    let setup = tasks.one("setup", &body("'sleep 0.2; exit 7'", "run: {command: 'true'}")).is("infra-error");
+    // What it says of the setup names places that are new each time.
+    assert!(setup.reason().contains("/prepared/"), "{}", setup.reason());
+    let late = "run: {command: 'sleep 60'}\nenvironment: {timeout: {run: 2s}}";
+    let late = tasks.one("late", &body("", late)).is("timeout");
+    for run in [setup, late] {
+        tasks.sandbox.cowbox(&["task", "verify", run.dir.to_str().unwrap()]).output().done();
+    }
+}
+
 fn check_compares_the_runs_of_a_batch(engine: Engine) {
     let tasks = Tasks::new(engine);
     tasks.task("steady", "repo: {path: ../home/api}\nsetup: {convention: none}\nrun: {command: date}\n");
@@ -68,7 +87,8 @@ fn check_compares_the_runs_of_a_batch(engine: Engine) {
     let output = tasks.run(&["--repeat", "2", "--check"], &["tasks/random.yaml"]).output().code(1);
     assert!(output.stderr().contains("changes by run: sha256:"), "{output:?}");
     let read = |name: &str| std::fs::read_to_string(tasks.path("runs").join(name)).unwrap();
-    assert!(read("summary.txt").contains("random #2 · changes by run"), "{}", read("summary.txt"));
+    let said = read("summary.txt");
+    assert!(said.contains("  random #2\n") && said.contains("  changes by run: sha256:"), "{said}");
     assert!(read("summary.txt").contains("2 passed, 1 not-the-same in "));
     assert!(read("junit.xml").contains("<failure type=\"not-the-same\" message=\"changes by run"));
     assert!(read("report.html").contains("Not the same as the first run"));
