@@ -158,7 +158,8 @@ impl Stages<'_> {
         let (code, halt) = match (&end, &told) {
             // It may have ended by itself before.
             (End::Refused(why), told) => {
-                let code = told.as_ref().ok().and_then(|told| told.code).unwrap_or(KILLED);
+                let own = told.as_ref().ok().filter(|told| !told.interrupted);
+                let code = own.and_then(|told| told.code).unwrap_or(KILLED);
                 (code, Some(Halt::Over(Outcome::Failed, why.clone())))
             }
             (End::Timeout, Err(_)) => (Kind::Timeout.exit_code(), Some(self.desk.too_long())),
