@@ -172,8 +172,8 @@ import json, sys
 def run(text):
     try: exec(compile(text, "text", "exec"), {"__name__": "text"})
     except Exception as e: return type(e).__name__
-import collections
-assert sys.version_info >= (3, 10) and all(hasattr(collections.abc, name) for name in sys.argv[1:])
+import _collections_abc
+assert sys.version_info >= (3, 10) and all(hasattr(_collections_abc, name) for name in sys.argv[1:])
 json.dump([run(text) for text in json.load(sys.stdin)], sys.stdout)
 "#;
 
