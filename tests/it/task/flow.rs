@@ -244,7 +244,7 @@ run: {command: "head -c 8000000 /dev/zero > big; echo written; sleep 60"}
     assert_eq!(run.record["limits"]["disk"]["by"], "cowbox, twice a second");
     assert_eq!(run.stage("run")["commands"][0]["exit"], 137);
     assert_eq!(run.changed_by("run"), ["big"]);
-    // However quick it was; and its exit code is its own.
+    // However quick it was; and its exit code is its own, unless somebody looked just before its end.
     let run = tasks.one(
         "quick",
         "repo: {path: ../home/api}\nenvironment: {resources: {disk: 2m}}\nsetup: {convention: none}\n\
@@ -252,7 +252,7 @@ run: {command: "head -c 8000000 /dev/zero > big; echo written; sleep 60"}
     );
     let run = run.is("failed");
     assert!(run.reason().contains("written to the workspace"), "{}", run.reason());
-    assert_eq!(run.record["exit"], 0);
+    assert!([0, 137].contains(&run.record["exit"].as_u64().unwrap()), "{}", run.record["exit"]);
     tasks.nothing_is_left();
 }
 
