@@ -230,22 +230,23 @@ impl Desk {
         self.events.write(stage, "notice", json!({ "text": text }))
     }
 
-    /// The end of what the stage wrote to stderr, in one line.
+    /// The end of what the stage wrote to stderr.
+    fn last_lines(&self) -> Vec<String> {
+        let Some(open) = &self.open else { return Vec::new() };
+        sanitize::output(&super::log::last_words(&self.dir.join(&open.logs.facts()[1].path), LAST_WORDS))
+    }
+
+    /// The last of it, in one line.
     pub fn last_words(&self) -> String {
-        let Some(open) = &self.open else { return String::new() };
-        let bytes = super::log::last_words(&self.dir.join(&open.logs.facts()[1].path), LAST_WORDS);
-        let lines = sanitize::output(&bytes);
+        let lines = self.last_lines();
         // An engine's last word may be where its help is.
         let says = |line: &&str| !line.is_empty() && !line.starts_with("Run '") && !line.starts_with("See '");
-        let said = lines.iter().map(|line| line.trim()).rfind(says);
-        said.unwrap_or_default().to_owned()
+        lines.iter().map(|line| line.trim()).rfind(says).unwrap_or_default().to_owned()
     }
 
     /// What went wrong by the words of a program such as git: its advice comes after that.
     fn complaint(&self) -> String {
-        let Some(open) = &self.open else { return String::new() };
-        let bytes = super::log::last_words(&self.dir.join(&open.logs.facts()[1].path), LAST_WORDS);
-        let lines = sanitize::output(&bytes);
+        let lines = self.last_lines();
         let named = ["fatal: ", "error: "].into_iter().find_map(|mark| lines.iter().find_map(|l| l.strip_prefix(mark)));
         named.map_or_else(|| self.last_words(), |line| line.trim().to_owned())
     }
