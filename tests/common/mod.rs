@@ -37,7 +37,7 @@ pub use command::{Cowbox, Output, Running, program};
 pub use fingerprint::Fingerprint;
 pub use leftovers::Process;
 pub use prepared::{engine_call, has_image};
-pub use sandbox::{Sandbox, container_name, home_layer};
+pub use sandbox::{Sandbox, container_name, home_layer, home_layers};
 pub use screen::Screen;
 pub use terminal::Terminal;
 pub use tiers::{Engine, run_on};

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -413,7 +413,17 @@ pub fn container_name(id: &str) -> String {
 
 /// Where native keeps what a session writes to a home that holds the state directory.
 pub fn home_layer(id: &str) -> PathBuf {
-    PathBuf::from(format!("/var/tmp/cowbox-{}/{id}", rustix::process::geteuid().as_raw()))
+    let places = home_layers();
+    let there = places.iter().map(|dir| dir.join(id)).find(|layer| fs::symlink_metadata(layer).is_ok());
+    there.unwrap_or_else(|| places[0].join(id))
+}
+
+/// The directories of such layers, the one of new ones first: root in a user's namespace may have taken root's name.
+pub fn home_layers() -> Vec<PathBuf> {
+    let uid = rustix::process::geteuid().as_raw();
+    let names = std::iter::once(format!("cowbox-{uid}")).chain((1..8).map(|n| format!("cowbox-{uid}-{n}")));
+    let is_ours = |dir: &PathBuf| fs::symlink_metadata(dir).map_or(true, |meta| meta.uid() == uid);
+    names.map(|name| Path::new("/var/tmp").join(name)).filter(is_ours).collect()
 }
 
 /// Where tests have their files.

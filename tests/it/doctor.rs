@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Cowbox, Engine, Sandbox, on, on_every_engine, wait_until, within};
+use crate::common::{Cowbox, Engine, Sandbox, home_layers, on, on_every_engine, wait_until, within};
 use crate::host::{self, Programs, in_namespace};
 
 on_every_engine!(an_engine_that_works_is_said_to_work, trying_leaves_nothing_behind);
@@ -89,19 +89,19 @@ fn that_stay<T: Ord>(mut new: BTreeSet<T>, now: impl Fn() -> BTreeSet<T>) -> BTr
 
 fn trying_leaves_nothing_behind(engine: Engine) {
     let sandbox = Sandbox::new(engine);
-    let homes = PathBuf::from(format!("/var/tmp/cowbox-{}", rustix::process::geteuid().as_raw()));
     let names = |dir: &Path| -> BTreeSet<OsString> {
         fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.file_name()).collect()
     };
     let before = engine.has_images().then(|| images(engine));
-    let homes_before = names(&homes);
+    let homes = || -> BTreeSet<OsString> { home_layers().iter().flat_map(|dir| names(dir)).collect() };
+    let homes_before = homes();
     sandbox.cowbox(&["doctor"]).output().done();
     sandbox.check_leftovers();
     assert!(names(&sandbox.state()).is_empty(), "in the state directory: {:?}", names(&sandbox.state()));
     // Those of sessions are called as the sessions are.
-    let odd = names(&homes).difference(&homes_before).filter(|n| n.len() != 26).cloned().collect();
-    let odd = that_stay(odd, || names(&homes));
-    assert!(odd.is_empty(), "in {}: {odd:?}", homes.display());
+    let odd = homes().difference(&homes_before).filter(|n| n.len() != 26).cloned().collect();
+    let odd = that_stay(odd, homes);
+    assert!(odd.is_empty(), "in {:?}: {odd:?}", home_layers());
     let cached = names(&sandbox.cache());
     assert!(cached.iter().all(|n| n == "guest" || n.to_string_lossy().ends_with(".json")), "{cached:?}");
     if let Some(before) = before {

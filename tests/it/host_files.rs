@@ -153,7 +153,7 @@ fn the_layers_cannot_be_reached_by_another_path(engine: Engine) {
     let uid = rustix::process::geteuid().as_raw();
     background(&sandbox, &[]);
     let script = format!(
-        "for p in {state} {cache} /var/tmp/cowbox-{uid} $(tr ',: ' '\\n\\n\\n' < /proc/self/mountinfo | grep -E '^(upper|work)dir=.*{id}' | cut -d= -f2) \
+        "for p in {state} {cache} /var/tmp/cowbox-{uid} /var/tmp/cowbox-{uid}-[0-9] $(tr ',: ' '\\n\\n\\n' < /proc/self/mountinfo | grep -E '^(upper|work)dir=.*{id}' | cut -d= -f2) \
              /proc/1/root{state} /proc/1/cwd/../.local/state /proc/self/root{state}; do
              ls -A $p 2>/dev/null | sed \"s|^|$p: |\"
          done; echo x > {state}/planted; mkdir -p {state}/sessions/planted; echo done",
