@@ -60,8 +60,8 @@ impl Setting {
             files: &self.files,
             env: &self.env,
             passed: &self.passed,
-            cpus: std::thread::available_parallelism().ok().map(|n| n.get() as u64),
-            memory: total_memory(),
+            cpus: || std::thread::available_parallelism().ok().map(|n| n.get() as u64),
+            memory: total_memory,
             consent: &consent,
         })
     }

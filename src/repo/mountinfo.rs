@@ -1,7 +1,8 @@
 //! Mount points below a directory, from `/proc/self/mountinfo`.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,9 @@ use crate::error::{Error, Result};
 /// Mount points strictly below `root`.
 pub fn below(root: &Path) -> Result<Vec<PathBuf>> {
     let path = Path::new("/proc/self/mountinfo");
-    let text = fs::read(path).map_err(|e| Error::io("read", path, e))?;
+    // It has no size: without room to begin with it would be read in a dozen pieces.
+    let mut text = Vec::with_capacity(16 << 10);
+    File::open(path).and_then(|mut file| file.read_to_end(&mut text)).map_err(|e| Error::io("read", path, e))?;
     Ok(parse(&text).into_iter().filter(|at| at.starts_with(root) && at != root).collect())
 }
 

@@ -7,6 +7,8 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
 use super::SessionId;
 use super::lock::Lock;
 use super::record::Record;
@@ -215,6 +217,10 @@ pub(super) fn replace(path: &Path, content: &[u8], durable: bool) -> std::io::Re
     file.write_all(content)?;
     if durable {
         file.as_file().sync_all()?;
+    }
+    // ext4 writes to the disk at once what takes the place of a file. What goes soon may as well never get there.
+    if !durable && renameat_with(CWD, file.path(), CWD, path, RenameFlags::EXCHANGE).is_ok() {
+        return file.close();
     }
     file.persist(path).map_err(|e| e.error)?;
     if durable { File::open(dir)?.sync_all() } else { Ok(()) }

@@ -53,7 +53,7 @@ impl Ui {
 
     /// Says something that only helps when looking for a problem (`-v`).
     pub fn detail(&self, text: &str) {
-        if self.verbose > 0 {
+        if self.is_verbose() {
             self.line(text);
         }
     }

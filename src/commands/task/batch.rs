@@ -201,11 +201,18 @@ impl Batch<'_> {
             says.try_clone().and_then(|says| File::from(says).write_all(format!("{said}\n").as_bytes()))
         };
         let began = |dir: &Path| drop(tell(PLACE, serde_json::json!(BytePath::from(dir))));
-        match worker::run(order, &self.options, Some(says.try_clone()?), began, sweeper, &self.places, ui) {
+        let watcher = self.is_watched().then(|| says.try_clone()).transpose()?;
+        match worker::run(order, &self.options, watcher, began, sweeper, &self.places, ui) {
             Ok(Ended::Recorded | Ended::Stopped) => {}
             Err(error) => tell(FAILED, error.message().into())?,
         }
         tell(DONE, Value::Null)
+    }
+
+    /// Whether anybody wants to know what happens in a run while it goes on. Each word wakes us, and small tasks say
+    /// more than a dozen.
+    fn is_watched(&self) -> bool {
+        self.events.is_some() || self.ui.is_live() || self.ui.is_verbose()
     }
 
     /// Waits for something to happen, and takes what was said.

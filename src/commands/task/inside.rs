@@ -76,8 +76,8 @@ fn ui(talkative: bool) -> Ui {
 }
 
 impl Subject {
-    /// Where records are: no task sees its own, nor those of others.
-    fn hidden(&self) -> Vec<PathBuf> {
+    /// Where records of runs are.
+    fn records(&self) -> Vec<PathBuf> {
         let mut all = Known::new(&self.places.state).places();
         // The home is looked after already.
         let home = self.places.home.as_deref();
@@ -223,6 +223,8 @@ struct Stand<'a> {
     agent: Option<Profile>,
     engine: Box<dyn Engine>,
     prepared: bool,
+    /// Where records are: no task sees its own, nor those of others.
+    hidden: Vec<PathBuf>,
 }
 
 impl<'a> Stand<'a> {
@@ -260,7 +262,8 @@ impl<'a> Stand<'a> {
                 detect::choose(&settings.engine, image, &context.places, context.ui)?.engine
             }
         };
-        Ok((Self { subject, args, settings, repo, setting, agent, engine, prepared }, choice))
+        let hidden = subject.records();
+        Ok((Self { subject, args, settings, repo, setting, agent, engine, prepared, hidden }, choice))
     }
 
     /// A new sandbox, with everything prepared that it stands on.
@@ -287,7 +290,7 @@ impl<'a> Stand<'a> {
         let mut plan = plan_with(args, &self.settings, &self.repo, context, engine, &choice, found.as_ref())?;
         plan.below = self.subject.below.clone();
         // Not for the setup either: what it sees there is kept, and shown to others.
-        plan.private_dirs.extend(self.subject.hidden());
+        plan.private_dirs.extend(self.hidden.clone());
         environment::explain(context, &choice.plan);
         let env = environment::setup_env(&self.settings)?;
         let before = Plan { network: setup_network, ..plan.clone() };
@@ -351,7 +354,7 @@ impl<'a> Stand<'a> {
             }
         }
         plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone()];
-        plan.private_dirs.extend(self.subject.hidden());
+        plan.private_dirs.extend(self.hidden.clone());
         plan.announce = Some(word.to_owned());
         if engine.record().kind == Kind::Native {
             // It has no helper; its network is seen from outside.

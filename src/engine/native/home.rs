@@ -1,16 +1,15 @@
 //! The home directory of a native sandbox: copy-on-write, in a layer of its own.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::error::show;
 use crate::layer::{access, spread};
 use crate::repo::mountinfo;
 
-/// The file in a layer that names its session's directory.
+/// The link in a layer that leads to its session's directory.
 const OWNER: &str = "session";
 /// Where layers lie that cannot lie with their sessions. It survives a reboot.
 const ROOT: &str = "/var/tmp";
@@ -106,17 +105,18 @@ pub fn orphans() -> Vec<PathBuf> {
     layers.map(|entry| entry.path()).filter(|layer| owner(layer).is_some_and(|session| !session.exists())).collect()
 }
 
-/// Writes down whose layer it is.
+/// Writes down whose layer it is. A link is there whole or not at all: `gc` of another cowbox may be reading.
 pub fn sign(layer: &Path, session_dir: &Path) -> std::io::Result<()> {
-    // Whole or not at all: `gc` of another cowbox may be reading.
-    let temp = layer.join(".session");
-    fs::write(&temp, session_dir.as_os_str().as_bytes())?;
-    fs::rename(temp, layer.join(OWNER))
+    match symlink(session_dir, layer.join(OWNER)) {
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists && owner(layer).as_deref() == Some(session_dir) => {
+            Ok(())
+        }
+        signed => signed,
+    }
 }
 
 fn owner(layer: &Path) -> Option<PathBuf> {
-    let bytes = fs::read(layer.join(OWNER)).ok()?;
-    Some(PathBuf::from(OsString::from_vec(bytes))).filter(|path| path.is_absolute())
+    fs::read_link(layer.join(OWNER)).ok().filter(|path| path.is_absolute())
 }
 
 /// Removes the layer of a session that goes.

@@ -158,7 +158,7 @@ impl<'a> Layers<'a> {
             ledger.notice(format!("ports are not forwarded: {}", ports.join(", ")));
         }
         let wants = self.snippets().fold(Requirements::default(), |most, snippet| most.max(&snippet.requirements));
-        if let Some(missing) = wants.missing(host.cpus, host.memory) {
+        if let Some(missing) = wants.missing((host.cpus)(), (host.memory)()) {
             ledger.notice(missing);
         }
         if wants.storage > 0 {

@@ -20,10 +20,10 @@ pub struct Host<'a> {
     pub env: &'a BTreeMap<String, String>,
     /// Variables that the user passes in by name: the only ones that `secrets` can name.
     pub passed: &'a BTreeMap<String, String>,
-    /// How many processors there are.
-    pub cpus: Option<u64>,
-    /// Bytes of memory.
-    pub memory: Option<u64>,
+    /// Says how many processors there are. Few repos want to know, and it takes half a dozen files.
+    pub cpus: fn() -> Option<u64>,
+    /// Says how many bytes of memory.
+    pub memory: fn() -> Option<u64>,
     /// Whether the user said yes to something.
     pub consent: &'a dyn Fn(&Refused) -> bool,
 }

@@ -122,7 +122,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (env, files) = (BTreeMap::new(), RepoFiles::open(dir.path()).unwrap());
         let consent = |asked: &crate::setup::plan::Refused| allowed.iter().any(|word| asked.consent.contains(word));
-        let host = Host { files: &files, env: &env, passed: &env, cpus: None, memory: None, consent: &consent };
+        let host = Host { files: &files, env: &env, passed: &env, cpus: || None, memory: || None, consent: &consent };
         let values = Values {
             env: &env,
             secrets: BTreeMap::new(),

@@ -65,8 +65,8 @@ impl Case {
             files: &files,
             env: &self.env,
             passed: &self.passed,
-            cpus: Some(4),
-            memory: Some(8 << 30),
+            cpus: || Some(4),
+            memory: || Some(8 << 30),
             consent: &consent,
         };
         plan(&Config::parse(Path::new(self.path), config)?, parts, &host)
