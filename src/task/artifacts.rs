@@ -1,5 +1,5 @@
-//! Files that a task wants to keep, copied out of its layers with the code that lands changes: no link is followed on
-//! either side, and what is no file, directory or harmless link stays where it is.
+//! Files that a task wants to keep, copied out of its layers with the code that lands changes. What is kept are files
+//! and directories, never a link: one that stays in the workspace gives what it leads to.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use globset::{Glob, GlobMatcher};
 
 use super::expect::plain;
+use super::links::{self, Place};
 use crate::apply::copy::Copier;
 use crate::apply::host::Host;
 use crate::changes::sides::{Leaf, Reader};
@@ -48,10 +49,16 @@ pub fn keep(reader: &Reader, wanted: &[String], to: &Path) -> io::Result<Kept> {
         keeper.found = false;
         let path = plain(Path::new(pattern));
         match literal(&path) {
-            None => keeper.all(&path, 0)?,
+            None => {
+                if let Some(real) = keeper.real(&path, &path)? {
+                    keeper.all(&path, &real, 0)?;
+                }
+            }
             Some(start) => {
                 let matcher = Glob::new(&path.to_string_lossy()).map_err(io::Error::other)?.compile_matcher();
-                keeper.matching(&start, &matcher, 0)?;
+                if let Some(real) = keeper.real(&start, &start)? {
+                    keeper.matching(&start, &real, &matcher, 0)?;
+                }
             }
         }
         if !keeper.found {
@@ -77,6 +84,7 @@ struct Keeper<'a> {
     kept: Kept,
     bytes: u64,
     names: usize,
+    /// No more is taken.
     full: bool,
     /// Whether there is anything for the pattern, kept by now or not.
     found: bool,
@@ -87,36 +95,54 @@ impl Keeper<'_> {
         self.kept.notices.push(text);
     }
 
-    /// A path, and everything below it.
-    fn all(&mut self, path: &Path, depth: usize) -> io::Result<()> {
-        if let Some(leaf) = self.reader.leaf(path)? {
-            return self.leaf(path, &leaf);
-        }
-        let Some(dir) = self.reader.dir(path)? else { return Ok(()) };
+    /// Where what is `shown` as this path lies; `None` if it cannot be had, and that is told.
+    fn real(&mut self, shown: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
+        let why = match links::find(self.reader, path, &mut self.names)? {
+            Place::At(real) => return Ok(Some(real)),
+            Place::Absent => return Ok(None),
+            Place::Dangling => "is a link that leads nowhere",
+            Place::Away => "is a link that leads out of the workspace",
+            Place::Behind => "is behind a link that leads out of the workspace",
+        };
         self.found = true;
-        for name in dir.names()? {
+        self.notice(format!("{} {why}: left out", show(shown)));
+        Ok(None)
+    }
+
+    /// A path, and everything below it.
+    fn all(&mut self, shown: &Path, real: &Path, depth: usize) -> io::Result<()> {
+        if let Some(leaf) = self.reader.leaf(real)? {
+            return self.leaf(shown, real, &leaf);
+        }
+        let Some(dir) = self.reader.dir(real)? else { return Ok(()) };
+        self.found = true;
+        let names = dir.names()?;
+        if names.is_empty() {
+            self.make_dirs(shown)?;
+        }
+        for name in names {
             if !self.may_go_on(depth) {
                 break;
             }
             if !matches!(dir.entry(&name)?, Entry::Nothing | Entry::Deleted) {
-                self.all(&path.join(name), depth + 1)?;
+                self.all(&shown.join(&name), &real.join(name), depth + 1)?;
             }
         }
         Ok(())
     }
 
-    /// What of a directory a pattern means.
-    fn matching(&mut self, at: &Path, matcher: &GlobMatcher, depth: usize) -> io::Result<()> {
-        let Some(dir) = self.reader.dir(at)? else { return Ok(()) };
+    /// What of a directory a pattern means. Links to other directories are not gone through.
+    fn matching(&mut self, shown: &Path, real: &Path, matcher: &GlobMatcher, depth: usize) -> io::Result<()> {
+        let Some(dir) = self.reader.dir(real)? else { return Ok(()) };
         for name in dir.names()? {
             if !self.may_go_on(depth) {
                 break;
             }
-            let path = at.join(&name);
+            let (shown, real) = (shown.join(&name), real.join(&name));
             match dir.entry(&name)? {
                 Entry::Nothing | Entry::Deleted => {}
-                _ if matcher.is_match(&path) => self.all(&path, depth)?,
-                Entry::Dir(..) if name != ".git" => self.matching(&path, matcher, depth + 1)?,
+                _ if matcher.is_match(&shown) => self.all(&shown, &real, depth)?,
+                Entry::Dir(..) if name != ".git" => self.matching(&shown, &real, matcher, depth + 1)?,
                 _ => {}
             }
         }
@@ -125,81 +151,64 @@ impl Keeper<'_> {
 
     fn may_go_on(&mut self, depth: usize) -> bool {
         self.names += 1;
-        let goes_on = self.names < MOST_NAMES && depth < DEEPEST && !self.full;
-        if self.names == MOST_NAMES {
+        if self.names >= MOST_NAMES && !self.full {
+            self.full = true;
             self.notice(format!("only the first {MOST_NAMES} names were looked at for artifacts"));
         }
-        goes_on
+        depth < DEEPEST && !self.full
     }
 
-    fn leaf(&mut self, path: &Path, leaf: &Leaf) -> io::Result<()> {
-        let Some(name) = path.file_name() else { return Ok(()) };
+    fn leaf(&mut self, shown: &Path, real: &Path, leaf: &Leaf) -> io::Result<()> {
+        let Some(name) = real.file_name() else { return Ok(()) };
         self.found = true;
         match leaf.found.meta.kind {
             Kind::File if self.bytes.saturating_add(leaf.found.allocated) > MOST_BYTES => {
                 self.full = true;
-                self.notice(format!("artifacts are larger than {} GiB: {} is left out", MOST_BYTES >> 30, show(path)));
-                return Ok(());
+                self.notice(format!("artifacts are larger than {} GiB: {} is left out", MOST_BYTES >> 30, show(shown)));
             }
             Kind::File => {
                 self.bytes += leaf.found.allocated;
                 // First: what cannot be read leaves nothing, and can be tried again.
                 let mut file = leaf.open(name)?;
-                let Some(place) = self.place(path)? else { return Ok(()) };
+                let Some(place) = self.place(shown)? else { return Ok(()) };
                 let mut copy = place.create()?;
                 self.copier.copy(&mut file, &mut copy)?;
                 place.chmod(leaf.found.meta.mode & 0o755 | 0o600)?;
+                self.kept.files.push(shown.into());
             }
             Kind::Symlink => {
-                let target = leaf.target(name)?;
-                if !stays_inside(path, Path::new(std::ffi::OsStr::from_bytes(&target))) {
-                    self.notice(format!("{} is a link that leads out of the workspace: left out", show(path)));
-                    return Ok(());
+                let Some(real) = self.real(shown, real)? else { return Ok(()) };
+                match self.reader.leaf(&real)? {
+                    Some(leaf) => return self.leaf(shown, &real, &leaf),
+                    // Many of them could lead to the same one, and to each other.
+                    None => self.notice(format!("{} is a link to a directory: left out", show(shown))),
                 }
-                let Some(place) = self.place(path)? else { return Ok(()) };
-                place.symlink(&target)?;
             }
             Kind::Dir | Kind::Fifo | Kind::Socket | Kind::Device => {
-                self.notice(format!("{} is no file: left out", show(path)));
-                return Ok(());
+                self.notice(format!("{} is no file: left out", show(shown)));
             }
         }
-        self.kept.files.push(path.into());
         Ok(())
     }
 
     /// Where a path goes; `None` if it is there already.
     fn place(&self, path: &Path) -> io::Result<Option<crate::apply::host::Place>> {
+        self.make_dirs(path.parent().unwrap_or(Path::new("")))?;
+        let place = self.host.place(path)?;
+        Ok(if place.find()?.is_some() { None } else { Some(place) })
+    }
+
+    fn make_dirs(&self, path: &Path) -> io::Result<()> {
         let mut above = PathBuf::new();
-        for part in path.parent().into_iter().flatten() {
+        for part in path {
             above.push(part);
             if self.host.find(&above)?.is_none() {
                 self.host.place(&above)?.mkdir()?;
                 self.host.place(&above)?.chmod(0o755)?;
             }
         }
-        let place = self.host.place(path)?;
-        Ok(if place.find()?.is_some() { None } else { Some(place) })
+        Ok(())
     }
-}
-
-/// Whether a link at `path` leads to somewhere in the same tree: up first, and then only down, for what it passes on
-/// the way down may be a link too.
-fn stays_inside(path: &Path, target: &Path) -> bool {
-    let mut above = path.components().count() - 1;
-    let mut down = false;
-    target.components().all(|part| match part {
-        Component::Normal(_) => {
-            down = true;
-            true
-        }
-        Component::ParentDir if !down && above > 0 => {
-            above -= 1;
-            true
-        }
-        Component::CurDir => true,
-        _ => false,
-    })
 }
 
 #[cfg(test)]
@@ -225,16 +234,35 @@ mod tests {
         symlink("../../../up", from.join("out/up")).unwrap();
         symlink("deep/../../x", from.join("out/round")).unwrap();
         symlink("../run.sh", from.join("out/near")).unwrap();
+        symlink("deep", from.join("out/dir")).unwrap();
+        symlink("nowhere", from.join("out/dangling")).unwrap();
+        symlink("out", from.join("other")).unwrap();
+        fs::create_dir(from.join("empty")).unwrap();
         nix::unistd::mkfifo(&from.join("out/pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
         let reader = Reader::new(Dir::root(&[(&from, Encoding::Plain)]).unwrap());
-        let wanted = ["./run.sh", "run.sh", "out/**/*.log", "out", "missing"].map(str::to_owned);
+        let wanted = ["./run.sh", "run.sh", "out/**/*.log", "out", "missing", "other/deep", "other/d*/*.log", "empty"];
+        let wanted = wanted.map(str::to_owned);
         let kept = keep(&reader, &wanted, &to).unwrap();
         let names: Vec<&[u8]> = kept.files.iter().map(|path| path.0.as_os_str().as_bytes()).collect();
-        assert_eq!(names, [&b"out/b\xff.txt"[..], b"out/deep/a.log", b"out/near", b"run.sh"]);
-        assert_eq!(kept.notices.len(), 5, "{:?}", kept.notices);
+        assert_eq!(names, [&b"other/deep/a.log"[..], b"out/b\xff.txt", b"out/deep/a.log", b"out/near", b"run.sh"]);
+        let mut said = kept.notices.clone();
+        said.sort();
+        assert_eq!(
+            said,
+            [
+                "nothing was found for artifact missing",
+                "out/away is a link that leads out of the workspace: left out",
+                "out/dangling is a link that leads nowhere: left out",
+                "out/dir is a link to a directory: left out",
+                "out/pipe is no file: left out",
+                "out/round is a link that leads nowhere: left out",
+                "out/up is a link that leads out of the workspace: left out",
+            ]
+        );
         assert_eq!(fs::read_to_string(to.join("out/deep/a.log")).unwrap(), "a");
         assert_eq!(fs::metadata(to.join("run.sh")).unwrap().permissions().mode() & 0o7777, 0o755);
         assert!(!to.join("out/away").is_symlink() && !to.join("out/pipe").exists());
-        assert_eq!(fs::read_link(to.join("out/near")).unwrap(), Path::new("../run.sh"));
+        assert!(!to.join("out/near").is_symlink() && to.join("empty").is_dir());
+        assert_eq!(fs::read_to_string(to.join("out/near")).unwrap(), "x");
     }
 }

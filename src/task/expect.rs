@@ -1,11 +1,12 @@
-//! What a task expects of the files that its command leaves. They come from the sandbox: no link is followed, and
-//! nothing is read without a bound.
+//! What a task expects of the files that its command leaves. They come from the sandbox: no link is followed out of the
+//! workspace, and nothing is read without a bound.
 
 use std::io::{self, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::links::{self, Place};
 use super::report::{Case, Verdict, read_junit};
 use super::spec::{Expect, ExpectedFile, Tests};
 use crate::changes::sides::{Leaf, Reader};
@@ -56,23 +57,37 @@ pub fn check(reader: &Reader, expect: &Expect, before: Option<Seen>) -> io::Resu
 fn check_file(reader: &Reader, file: &ExpectedFile) -> io::Result<Option<String>> {
     let path = plain(&file.path);
     let name = show(&path);
-    let exists = reader.leaf(&path)?.is_some() || reader.dir(&path)?.is_some();
-    Ok(match (&file.contains, exists, file.exists) {
-        (_, false, true) => Some(format!("{name} is not there")),
-        (_, true, false) => Some(format!("{name} is there, and must not be")),
-        (Some(text), true, true) => match read(reader, &path)? {
+    let place = links::find(reader, &path, &mut 0)?;
+    Ok(match (&place, file.exists, &file.contains) {
+        (Place::Behind, ..) => Some(format!("{name} is behind a link that leads out of the workspace")),
+        (Place::Absent, true, _) => Some(format!("{name} is not there")),
+        (Place::Absent, false, _) => None,
+        (_, false, _) => Some(format!("{name} is there, and must not be")),
+        (Place::Dangling, true, _) => Some(format!("{name} is a link that leads nowhere")),
+        (Place::Away, true, Some(_)) => Some(format!("{name} is a link that leads out of the workspace")),
+        (Place::At(real), true, Some(text)) => match read(reader, real)? {
             Some(content) if holds(&content, text.as_bytes()) => None,
             Some(_) => Some(format!("{name} does not contain `{}`", sanitize::text(text))),
             None => Some(format!("{name} is no file")),
         },
-        _ => None,
+        (Place::Away | Place::At(_), true, None) => None,
     })
 }
 
 fn check_tests(reader: &Reader, tests: &Tests, before: Option<Seen>) -> io::Result<Vec<String>> {
     let path = plain(&tests.report);
     let wrong = |why: &str| Ok(vec![format!("the report {} {why}", show(&path))]);
-    let Some(leaf) = reader.leaf(&path)?.filter(is_file) else { return wrong("is not there") };
+    let leaf = match reader.leaf(&path)? {
+        Some(leaf) if is_file(&leaf) => leaf,
+        // A link can be made to mean something else that was there before, and then it looks as if it was written.
+        _ => {
+            return wrong(match links::find(reader, &path, &mut 0)? {
+                Place::Absent => "is not there",
+                Place::At(real) if real == path => "is no file",
+                _ => "must be a file: no link, and behind none",
+            });
+        }
+    };
     if before == Some(Seen::from(&leaf)) {
         return wrong("was not written by the command");
     }
@@ -131,7 +146,9 @@ mod tests {
     fn files_and_tests_are_looked_at_and_no_link_is_followed() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("out"), "all is well\n").unwrap();
-        std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link")).unwrap();
+        for (target, link) in [("/etc/passwd", "link"), ("out", "near"), ("nowhere", "dangling"), ("/", "root")] {
+            std::os::unix::fs::symlink(target, dir.path().join(link)).unwrap();
+        }
         let report = "<testsuite><testcase classname='a' name='good'/>\
             <testcase classname='a' name='bad'><failure/></testcase></testsuite>";
         fs::write(dir.path().join("r.xml"), report).unwrap();
@@ -146,10 +163,22 @@ mod tests {
             pass: pass.iter().map(|name| (*name).to_owned()).collect(),
             fail: fail.iter().map(|name| (*name).to_owned()).collect(),
         };
-        let files = vec![file("out", true, Some("is well")), file("none", false, None), file("link", true, None)];
+        let files = vec![
+            file("out", true, Some("is well")),
+            file("none", false, None),
+            file("link", true, None),
+            file("near", true, Some("is well")),
+        ];
         let good = Expect { files, tests: Some(tests(&["a.good"], &["bad"])), ..Expect::default() };
         assert_eq!(check(&reader, &good, None).unwrap(), Vec::<String>::new());
-        let files = vec![file("out", true, Some("ill")), file("out", false, None), file("link", true, Some("root"))];
+        let files = vec![
+            file("out", true, Some("ill")),
+            file("out", false, None),
+            file("link", true, Some("root")),
+            file("dangling", true, None),
+            file("dangling", false, None),
+            file("root/etc/passwd", true, None),
+        ];
         let bad = Expect { files, tests: Some(tests(&["bad", "none"], &["good"])), ..Expect::default() };
         let said = check(&reader, &bad, None).unwrap();
         assert_eq!(
@@ -157,7 +186,10 @@ mod tests {
             [
                 "out does not contain `ill`",
                 "out is there, and must not be",
-                "link is no file",
+                "link is a link that leads out of the workspace",
+                "dangling is a link that leads nowhere",
+                "dangling is there, and must not be",
+                "root/etc/passwd is behind a link that leads out of the workspace",
                 "the test bad did not pass",
                 "the test none is not in the report",
                 "the test good did not fail",
@@ -191,6 +223,10 @@ mod tests {
         assert_eq!(said(before), "", "the same again is a write");
         fs::write(&path, &good[..20]).unwrap();
         assert_eq!(said(before), "the report r.xml is not well-formed XML (line 1)");
+        fs::rename(&path, dir.path().join("real.xml")).unwrap();
+        std::os::unix::fs::symlink("real.xml", &path).unwrap();
+        assert_eq!(said(before), "the report r.xml must be a file: no link, and behind none");
+        fs::remove_file(&path).unwrap();
         fs::File::create(&path).unwrap().set_len(MOST + 1).unwrap();
         assert_eq!(said(before), "the report r.xml is larger than 64 MiB");
     }

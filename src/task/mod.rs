@@ -13,6 +13,7 @@ pub mod freeze;
 pub mod halt;
 pub mod herald;
 pub mod known;
+pub mod links;
 pub mod log;
 pub mod meter;
 pub mod out;

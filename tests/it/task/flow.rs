@@ -11,6 +11,7 @@ on_every_engine!(
     setup_has_a_network_and_the_command_has_none,
     what_is_prepared_is_prepared_once,
     input_variables_and_artifacts_go_where_they_should,
+    links_are_followed_as_far_as_the_workspace,
     a_long_output_keeps_head_and_tail,
     output_of_any_bytes_is_kept_and_streamed,
     a_disk_limit_ends_a_command_that_writes_more,
@@ -159,6 +160,30 @@ fn what_is_prepared_is_prepared_once(engine: Engine) {
     assert_eq!(first.text("artifacts/when"), second.text("artifacts/when"));
     let ran = |run: &super::Run| run.stage("setup")["commands"].as_array().unwrap().len();
     assert_eq!((ran(&first), ran(&second)), (1, 0));
+}
+
+fn links_are_followed_as_far_as_the_workspace(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    let script = "mkdir -p v2/deep && echo new > v2/log && echo x > v2/deep/x && ln -s v2 latest && ln -s latest/log log && \
+                  ln -s gone broken && ln -s /etc etc";
+    let body = format!(
+        "repo: {{path: ../home/api}}\nsetup: {{convention: none}}\nrun: {{command: '{script}'}}\nartifacts: [latest, log, broken, 'latest/*/x']\n"
+    );
+    let expect = "expect: {files: [{path: log, contains: new}, {path: latest/deep/x}, {path: etc}]}\n";
+    let run = tasks.one("inside", &format!("{body}{expect}")).is("passed");
+    assert_eq!(run.record["artifacts"], serde_json::json!(["latest/deep/x", "latest/log", "log"]));
+    assert_eq!((run.text("artifacts/log").as_str(), run.text("artifacts/latest/log").as_str()), ("new\n", "new\n"));
+    assert!(fs::symlink_metadata(run.dir.join("artifacts/latest")).unwrap().is_dir());
+    let said = run.text("events.jsonl");
+    assert!(said.contains("broken is a link that leads nowhere: left out"), "{said}");
+    for (files, why) in [
+        ("{path: broken}", "broken is a link that leads nowhere"),
+        ("{path: etc, contains: x}", "etc is a link that leads out of the workspace"),
+        ("{path: etc/passwd}", "etc/passwd is behind a link that leads out of the workspace"),
+    ] {
+        let run = tasks.one("out", &format!("{body}expect: {{files: [{files}]}}\n")).is("failed");
+        assert_eq!(run.record["reason"], why);
+    }
 }
 
 fn input_variables_and_artifacts_go_where_they_should(engine: Engine) {
