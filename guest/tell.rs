@@ -1,4 +1,4 @@
-//! `guest tell`: which network there is, before the command can say anything.
+//! `guest tell`: which network and which limits there are, before the command can say anything.
 
 use crate::sys::{AT_FDCWD, nr, open, sys};
 use crate::text::{CStr, len};
@@ -6,7 +6,15 @@ use crate::text::{CStr, len};
 /// Long enough for any container's list.
 const MOST: usize = 4096;
 
-/// One line on stderr: the word, then the names of the network interfaces; `?` if they cannot be read.
+/// The limits, each with where its container finds it: in the one hierarchy, else in that of its own controller.
+const LIMITS: [(&[u8], &core::ffi::CStr, &core::ffi::CStr); 3] = [
+    (b" memory=", c"/sys/fs/cgroup/memory.max", c"/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+    (b" pids=", c"/sys/fs/cgroup/pids.max", c"/sys/fs/cgroup/pids/pids.max"),
+    (b" cpus=", c"/sys/fs/cgroup/cpu.max", c"/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+];
+
+/// One line on stderr: the word, then the names of the network interfaces, `?` if they cannot be read; then `;` and the
+/// limits that can be.
 pub fn tell(word: CStr) {
     let mut line = Line { text: [0; MOST], length: 0 };
     line.add(b"cowbox tell ");
@@ -16,6 +24,15 @@ pub fn tell(word: CStr) {
     match read(c"/proc/self/net/dev".as_ptr().cast(), &mut list) {
         Some(length) => names(&list[..length], &mut line),
         None => line.add(b" ?"),
+    }
+    line.add(b" ;");
+    for (name, one, own) in LIMITS {
+        let found = read(one.as_ptr().cast(), &mut list).or_else(|| read(own.as_ptr().cast(), &mut list));
+        if let Some(length) = found.filter(|length| *length > 0) {
+            line.add(name);
+            // Of the processors there are two numbers.
+            list[..length].trim_ascii().iter().for_each(|c| line.add(&[if *c == b' ' { b'/' } else { *c }]));
+        }
     }
     line.end();
     // In one piece: nothing can come between.

@@ -14,7 +14,7 @@ use super::attend::{ANSWER, Attending, Logs, Watch};
 use super::child::{Child, End};
 use super::events::Events;
 use super::halt::Halt;
-use super::herald::Herald;
+use super::herald::{Heard, Herald};
 use super::meter::Meter;
 use super::outcome::Outcome;
 use super::record::{CommandRecord, NetworkFacts, RunRecord, StageRecord};
@@ -172,8 +172,8 @@ impl Desk {
         self.herald = Some(Herald::new(word));
     }
 
-    /// The network interfaces that the sandbox of the last child said it has; `None` if it has not come to that.
-    pub fn heard(&self) -> Option<&[String]> {
+    /// What the sandbox of the last child said of itself; `None` if it has not come to that.
+    pub fn heard(&self) -> Option<&Heard> {
         self.herald.as_ref()?.heard()
     }
 

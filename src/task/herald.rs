@@ -1,5 +1,7 @@
-//! The first word of a sandbox: its helper says, before the command runs, that it runs and which network there is. That
-//! line is taken out of the stream. Only the first counts: whatever comes later, the command may have said.
+//! The first word of a sandbox: its helper says, before the command runs, that it runs and which network and limits there
+//! are. That line is taken out of the stream. Only the first counts: whatever comes later, the command may have said.
+
+use std::collections::BTreeMap;
 
 /// How much an engine may say before it.
 const MOST_BEFORE: usize = 64 << 10;
@@ -15,13 +17,33 @@ fn mark(word: &str) -> String {
     format!("cowbox tell {word}")
 }
 
+/// What was said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// Names of its network interfaces; none if it cannot tell.
+    pub interfaces: Vec<String>,
+    /// What its control group says, by the name of the limit.
+    pub limits: BTreeMap<String, String>,
+}
+
+impl Heard {
+    fn parse(said: &str) -> Self {
+        let (names, limits) = said.split_once(" ;").unwrap_or((said, ""));
+        let pair = |word: &str| word.split_once('=').map(|(name, value)| (name.to_owned(), value.replace('/', " ")));
+        Self {
+            // `?`: it runs, and cannot tell in what.
+            interfaces: names.split_whitespace().filter(|name| *name != "?").map(str::to_owned).collect(),
+            limits: limits.split_whitespace().filter_map(pair).collect(),
+        }
+    }
+}
+
 /// Listens for it.
 #[derive(Debug, Default)]
 pub struct Herald {
     mark: Vec<u8>,
     held: Vec<u8>,
-    /// What was said.
-    heard: Option<Vec<String>>,
+    heard: Option<Heard>,
     is_over: bool,
 }
 
@@ -49,8 +71,7 @@ impl Herald {
                 return if self.held.len() - start > LONGEST { self.finish() } else { Vec::new() };
             };
             let said = String::from_utf8_lossy(&self.held[after..after + length]);
-            // `?`: it runs, and cannot tell in what.
-            self.heard = Some(said.split_whitespace().filter(|name| *name != "?").map(str::to_owned).collect());
+            self.heard = Some(Heard::parse(&said));
             self.held.drain(start..=after + length);
             return self.finish();
         }
@@ -63,9 +84,9 @@ impl Herald {
         std::mem::take(&mut self.held)
     }
 
-    /// The network interfaces that it named; `None` if it was not heard, so nothing has run.
-    pub fn heard(&self) -> Option<&[String]> {
-        self.heard.as_deref()
+    /// What it said; `None` if it was not heard, so nothing has run.
+    pub fn heard(&self) -> Option<&Heard> {
+        self.heard.as_ref()
     }
 }
 
@@ -77,7 +98,7 @@ mod tests {
         let mut herald = Herald::new("W");
         let mut out: Vec<u8> = pieces.iter().flat_map(|piece| herald.push(piece)).collect();
         out.extend(herald.finish());
-        (herald.heard().map(<[String]>::to_vec), String::from_utf8(out).unwrap())
+        (herald.heard().map(|heard| heard.interfaces.clone()), String::from_utf8(out).unwrap())
     }
 
     #[test]
@@ -88,6 +109,14 @@ mod tests {
             let pieces: Vec<&[u8]> = whole.chunks(size).collect();
             assert_eq!(listen(&pieces), (names.clone(), "warning: x\nerr\n".to_owned()), "{size}");
         }
+    }
+
+    #[test]
+    fn limits_come_after_the_network() {
+        let heard = Heard::parse(" lo ; memory=64 pids=max cpus=50000/100000 odd");
+        let limits = [("cpus", "50000 100000"), ("memory", "64"), ("pids", "max")];
+        assert_eq!(heard.limits, limits.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+        assert_eq!((heard.interfaces, Heard::parse(" ? ;")), (vec!["lo".to_owned()], Heard::default()));
     }
 
     #[test]

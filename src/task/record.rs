@@ -134,7 +134,8 @@ pub struct RepoFacts {
 pub struct Limit {
     /// The value, as it was asked for.
     pub value: String,
-    /// What the control group said while the command ran, as the kernel writes it; none if nobody could look.
+    /// What the control group said, as the kernel writes it: seen from the host while the command ran or, where a
+    /// container was gone before, by cowbox's own first process in it. None if nobody could look.
     #[serde(default)]
     pub seen: Option<String>,
     /// By whom.

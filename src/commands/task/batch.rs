@@ -175,6 +175,8 @@ impl Batch<'_> {
     fn work(&self, mut asks: File, says: &OwnedFd, sweeper: Option<&Sweeper>, parent: Pid) -> i32 {
         die_with(parent);
         let _ = setpgid(None, None);
+        // Before the screen is taken away.
+        let is_watched = self.is_watched();
         if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
             // The screen is the batch's.
             let _ = rustix::stdio::dup2_stdin(&null);
@@ -185,7 +187,7 @@ impl Batch<'_> {
         let mut number = [0; size_of::<usize>()];
         while asks.read_exact(&mut number).is_ok() {
             let Some(order) = self.orders.get(usize::from_ne_bytes(number)) else { return 125 };
-            if self.one(order, says, sweeper, &ui).is_err() {
+            if self.one(order, says, is_watched, sweeper, &ui).is_err() {
                 // Nobody listens any more.
                 return 125;
             }
@@ -194,14 +196,21 @@ impl Batch<'_> {
     }
 
     /// One run, from its first word to its last.
-    fn one(&self, order: &Order, says: &OwnedFd, sweeper: Option<&Sweeper>, ui: &Ui) -> std::io::Result<()> {
+    fn one(
+        &self,
+        order: &Order,
+        says: &OwnedFd,
+        is_watched: bool,
+        sweeper: Option<&Sweeper>,
+        ui: &Ui,
+    ) -> std::io::Result<()> {
         // In one piece: every word of JSON would be a write of its own.
         let tell = |event: &str, data: Value| {
             let said = serde_json::json!({ "event": event, "data": data });
             says.try_clone().and_then(|says| File::from(says).write_all(format!("{said}\n").as_bytes()))
         };
         let began = |dir: &Path| drop(tell(PLACE, serde_json::json!(BytePath::from(dir))));
-        let watcher = self.is_watched().then(|| says.try_clone()).transpose()?;
+        let watcher = is_watched.then(|| says.try_clone()).transpose()?;
         match worker::run(order, &self.options, watcher, began, sweeper, &self.places, ui) {
             Ok(Ended::Recorded | Ended::Stopped) => {}
             Err(error) => tell(FAILED, error.message().into())?,

@@ -111,9 +111,10 @@ impl Stages<'_> {
         let left = Note::read(&note);
         if let Some(note) = &left {
             self.desk.ran_in(Some(&note.session), note.container.as_deref());
-            let said = self.desk.heard().filter(|names| !names.is_empty()).map(<[String]>::to_vec);
-            self.desk.prove(said);
+            let said = self.desk.heard().cloned().unwrap_or_default();
+            self.desk.prove(Some(said.interfaces).filter(|names| !names.is_empty()));
             self.desk.prove(note.interfaces.clone());
+            self.saw(&said.limits);
             self.saw(&note.limits);
         }
         let session = left.and_then(|note| SessionId::parse(&note.session));

@@ -9,7 +9,7 @@ use crate::error::show;
 use crate::layer::{access, spread};
 use crate::repo::mountinfo;
 
-/// The link in a layer that leads to its session's directory.
+/// The link in a layer that leads to where its session lies, which has the same name.
 const OWNER: &str = "session";
 /// Where layers lie that cannot lie with their sessions. It survives a reboot.
 const ROOT: &str = "/var/tmp";
@@ -105,9 +105,10 @@ pub fn orphans() -> Vec<PathBuf> {
     layers.map(|entry| entry.path()).filter(|layer| owner(layer).is_some_and(|session| !session.exists())).collect()
 }
 
-/// Writes down whose layer it is. A link is there whole or not at all: `gc` of another cowbox may be reading.
+/// Writes down whose layer it is. A link is there whole or not at all: `gc` of another cowbox may be reading. A short
+/// one takes no room on most disks.
 pub fn sign(layer: &Path, session_dir: &Path) -> std::io::Result<()> {
-    match symlink(session_dir, layer.join(OWNER)) {
+    match symlink(session_dir.parent().unwrap_or(session_dir), layer.join(OWNER)) {
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists && owner(layer).as_deref() == Some(session_dir) => {
             Ok(())
         }
@@ -116,7 +117,8 @@ pub fn sign(layer: &Path, session_dir: &Path) -> std::io::Result<()> {
 }
 
 fn owner(layer: &Path) -> Option<PathBuf> {
-    fs::read_link(layer.join(OWNER)).ok().filter(|path| path.is_absolute())
+    let sessions = fs::read_link(layer.join(OWNER)).ok().filter(|path| path.is_absolute())?;
+    Some(sessions.join(layer.file_name()?))
 }
 
 /// Removes the layer of a session that goes.
@@ -130,6 +132,19 @@ pub fn remove_layer(session_dir: &Path) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signed_layer_knows_its_session() {
+        let dir = tempfile::tempdir().unwrap();
+        let (layer, session) = (dir.path().join("homes/01"), dir.path().join("sessions/01"));
+        fs::create_dir_all(&layer).unwrap();
+        assert_eq!(owner(&layer), None);
+        for _ in 0..2 {
+            sign(&layer, &session).unwrap();
+            assert_eq!(owner(&layer), Some(session.clone()));
+        }
+        assert!(sign(&layer, Path::new("/elsewhere/01")).is_err(), "a layer has one session");
+    }
 
     #[test]
     fn a_name_that_somebody_else_took_is_passed_over_and_a_layer_is_found_again() {

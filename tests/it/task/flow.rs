@@ -18,7 +18,7 @@ on_every_engine!(
     the_host_repo_is_taken_as_it_is_and_not_touched,
     an_agent_by_its_profile_has_its_files_and_the_baseline_has_not,
 );
-on!(docker: limits_are_enforced_and_on_record);
+on!(docker: limits_are_enforced_and_on_record, limits_of_the_quickest_command_are_seen);
 on!(native: a_branch_is_looked_up_and_a_commit_is_held, a_fetch_happens_once_for_all_tasks, events_go_to_stdout_while_it_runs);
 
 const SUM: &str = "echo $(($1 - $2))\n";
@@ -176,14 +176,13 @@ fn links_are_followed_as_far_as_the_workspace(engine: Engine) {
     assert!(fs::symlink_metadata(run.dir.join("artifacts/latest")).unwrap().is_dir());
     let said = run.text("events.jsonl");
     assert!(said.contains("broken is a link that leads nowhere: left out"), "{said}");
-    for (files, why) in [
-        ("{path: broken}", "broken is a link that leads nowhere"),
-        ("{path: etc, contains: x}", "etc is a link that leads out of the workspace"),
-        ("{path: etc/passwd}", "etc/passwd is behind a link that leads out of the workspace"),
-    ] {
-        let run = tasks.one("out", &format!("{body}expect: {{files: [{files}]}}\n")).is("failed");
-        assert_eq!(run.record["reason"], why);
-    }
+    let all = "{path: broken}, {path: etc, contains: x}, {path: etc/passwd}";
+    let run = tasks.one("out", &format!("{body}expect: {{files: [{all}]}}\n")).is("failed");
+    assert_eq!(
+        run.record["reason"],
+        "broken is a link that leads nowhere; etc is a link that leads out of the workspace; \
+         etc/passwd is behind a link that leads out of the workspace"
+    );
 }
 
 fn input_variables_and_artifacts_go_where_they_should(engine: Engine) {
@@ -353,6 +352,18 @@ expect: {failing_baseline: true}
     assert_eq!(run.changed_by("agent"), ["made"]);
     assert!(!run.text("run.json").contains("t1\""));
     tasks.nothing_is_left();
+}
+
+fn limits_of_the_quickest_command_are_seen(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    let limits = "environment: {resources: {memory: 64m, pids: 20, cpus: 0.5}}";
+    let body =
+        format!("repo: {{path: ../home/api}}\n{limits}\nsetup: {{convention: none}}\nrun: {{command: ['true']}}\n");
+    let run = tasks.one("quick", &body).is("passed");
+    let seen = |name: &str| run.record["limits"][name]["seen"].as_str().unwrap_or_default().to_owned();
+    assert_eq!((seen("memory"), seen("pids")), ("67108864".to_owned(), "20".to_owned()));
+    assert!(seen("cpus").starts_with("50000"), "{}", run.record["limits"]);
+    assert_eq!(run.text("logs/run.stderr"), "");
 }
 
 fn limits_are_enforced_and_on_record(engine: Engine) {

@@ -63,7 +63,7 @@ fn what_is_no_report_fails(engine: Engine) {
             "has a DOCTYPE, which is not read",
         ),
         ("large", "truncate -s 65M r.xml", "is larger than 64 MiB"),
-        ("link", "ln -s good.xml r.xml", "is not there"),
+        ("link", "ln -s good.xml r.xml", "must be a file: no link, and behind none"),
     ] {
         let rest = format!("setup: {{convention: none}}\nrun:\n  command: |\n    {command}");
         let run = tasks.one(name, &body("code", &rest)).is("failed");
