@@ -9,6 +9,7 @@ mod job;
 mod run;
 mod sink;
 mod stages;
+mod stand;
 mod sweep;
 mod table;
 mod told;

@@ -6,10 +6,11 @@ mod normal;
 mod times;
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::Read;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use self::lines::NOTHING;
 use self::names::Names;
@@ -20,8 +21,10 @@ use super::stage::Stage;
 use crate::apply::host::Host;
 use crate::error::{Error, Result, show};
 
-/// What is compared of an output.
-const MOST: u64 = 64 << 20;
+/// What is held of an output, to say which lines differ. The rest is compared by its digest.
+const MOST: usize = 64 << 20;
+/// A line that is longer is taken in pieces.
+const LONGEST_LINE: u64 = 8 << 20;
 
 /// Something that is not the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,8 +134,11 @@ impl Facts {
         for stage in run.stages.iter().filter(|stage| is_of_the_task(stage.stage)) {
             for command in &stage.commands {
                 for (name, log) in [("stdout", &command.stdout), ("stderr", &command.stderr)] {
-                    let text = text_of(dir, &format!("logs/{}.{name}", stage.stage), log)?;
+                    let (text, rest) = text_of(dir, &format!("logs/{}.{name}", stage.stage), log, MOST)?;
                     self.add(&format!("{name} of {}", stage.stage), Fact::Text(text));
+                    if let Some(digest) = rest {
+                        self.value(&format!("rest of {name} of {}", stage.stage), Some(digest));
+                    }
                 }
             }
         }
@@ -163,10 +169,10 @@ fn is_of_the_task(stage: Stage) -> bool {
     matches!(stage, Stage::Baseline | Stage::Agent | Stage::Run)
 }
 
+/// An output, normalised, up to `most` bytes of it; and the digest of what follows, if something does.
 /// A record may come from anywhere: no other file is read because of it, and no link is followed.
-fn text_of(dir: &Path, name: &str, log: &LogFacts) -> Result<String> {
+fn text_of(dir: &Path, name: &str, log: &LogFacts, most: usize) -> Result<(String, Option<String>)> {
     let path = dir.join(name);
-    let mut bytes = Vec::new();
     if log.path != name {
         return Err(Error::new(format!(
             "{} is no record of a run: a log is called {}",
@@ -175,9 +181,22 @@ fn text_of(dir: &Path, name: &str, log: &LogFacts) -> Result<String> {
         )));
     }
     let open = || Host::open(dir)?.place(Path::new(name))?.open();
-    let read = open().and_then(|file| file.take(MOST).read_to_end(&mut bytes));
-    read.map_err(|e| Error::io("read", &path, e))?;
-    Ok(normalised(&String::from_utf8_lossy(&bytes)))
+    let read = open().and_then(|file| read_normalised(BufReader::new(file), most));
+    read.map_err(|e| Error::io("read", &path, e))
+}
+
+/// Where the rest begins is counted after it is normalised: before, the two differ in length.
+fn read_normalised(mut from: impl BufRead, most: usize) -> io::Result<(String, Option<String>)> {
+    let (mut text, mut rest, mut line) = (String::new(), None::<Sha256>, Vec::new());
+    while (&mut from).take(LONGEST_LINE).read_until(b'\n', &mut line)? > 0 {
+        let normal = normalised(&String::from_utf8_lossy(&line));
+        match &mut rest {
+            None if text.len() < most => text.push_str(&normal),
+            rest => rest.get_or_insert_default().update(normal.as_bytes()),
+        }
+        line.clear();
+    }
+    Ok((text, rest.map(|rest| format!("{:x}", rest.finalize()))))
 }
 
 #[cfg(test)]
@@ -194,9 +213,21 @@ mod tests {
         fs::write(dir.path().join("logs/run.stdout"), "x").unwrap();
         std::os::unix::fs::symlink("../secret", dir.path().join("logs/run.stderr")).unwrap();
         let log = |path: &str| LogFacts { path: path.to_owned(), cut: None };
-        text_of(dir.path(), "logs/run.stdout", &log("logs/run.stdout")).unwrap();
-        text_of(dir.path(), "logs/run.stdout", &log("secret")).unwrap_err();
-        text_of(dir.path(), "logs/run.stderr", &log("logs/run.stderr")).unwrap_err();
+        let text_of = |name: &str, log: &LogFacts| text_of(dir.path(), name, log, MOST);
+        assert_eq!(text_of("logs/run.stdout", &log("logs/run.stdout")).unwrap(), ("x".to_owned(), None));
+        text_of("logs/run.stdout", &log("secret")).unwrap_err();
+        text_of("logs/run.stderr", &log("logs/run.stderr")).unwrap_err();
+    }
+
+    #[test]
+    fn a_long_output_is_compared_to_its_end() {
+        let read = |text: &str| read_normalised(text.as_bytes(), 20).unwrap();
+        let (one, other) = (read("took 9.99s, all of it\nb\nc\n"), read("took 10.01s, all of it\nb\nc\n"));
+        assert_eq!(one, other);
+        assert!(one.0.ends_with("all of it\n") && one.1.is_some(), "{one:?}");
+        assert_ne!(one.1, read("took 9.99s, all of it\nb\nd\n").1);
+        assert_ne!(one.1, read("took 9.99s, all of it\nb\n").1);
+        assert_eq!(read("short\n"), ("short\n".to_owned(), None));
     }
 
     /// A run in `dir` that printed this.
