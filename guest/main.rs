@@ -6,8 +6,8 @@
 //!   a missing DIR, or start with a terminal of no size.
 //! - `guest mode MODE DIR …`: gives DIR that mode (a decimal number), then goes on with the next verb. podman gives
 //!   the root of a volume the mode of the image's directory under it.
-//! - `guest tell WORD …`: says WORD and the names of the network interfaces on stderr, then goes on with the next
-//!   verb. What is said before the command runs, the command did not say.
+//! - `guest tell WORD …`: says WORD, the names of the network interfaces and the limits on stderr, then goes on with
+//!   the next verb. What is said before the command runs, the command did not say.
 //! - `guest kill TOKEN SIGNAL`: sends a signal to the `guest init` with that token: no engine passes
 //!   signals on to a command of `exec`.
 //! - `guest give UID GID DIR`: hands every entry below DIR to UID:GID without following a link, so

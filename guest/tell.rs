@@ -26,8 +26,10 @@ pub fn tell(word: CStr) {
         None => line.add(b" ?"),
     }
     line.add(b" ;");
+    let is_root = is_root_of_hierarchy(&mut list);
     for (name, one, own) in LIMITS {
-        let found = read(one.as_ptr().cast(), &mut list).or_else(|| read(own.as_ptr().cast(), &mut list));
+        let one = is_root.then(|| read(one.as_ptr().cast(), &mut list)).flatten();
+        let found = one.or_else(|| read(own.as_ptr().cast(), &mut list));
         if let Some(length) = found.filter(|length| *length > 0) {
             line.add(name);
             // Of the processors there are two numbers.
@@ -37,6 +39,12 @@ pub fn tell(word: CStr) {
     line.end();
     // In one piece: nothing can come between.
     sys(nr::WRITE, 2, line.text.as_ptr() as usize, line.length, 0, 0);
+}
+
+/// Whether what is at the top of the one hierarchy is our own group, not that of whoever the engine runs in.
+fn is_root_of_hierarchy(list: &mut [u8]) -> bool {
+    let Some(length) = read(c"/proc/self/cgroup".as_ptr().cast(), list) else { return false };
+    list[..length].split(|c| *c == b'\n').all(|row| !row.starts_with(b"0::") || row == b"0::/")
 }
 
 /// The kernel's table has two lines of heading, then `  name: numbers`.

@@ -21,8 +21,12 @@ use crate::paths::BytePath;
 const MOST_BYTES: u64 = 4 << 30;
 /// How many names are looked at.
 const MOST_NAMES: usize = 500_000;
+/// How many bytes of names, and of words about them, are held.
+const MOST_TEXT: usize = 64 << 20;
 /// How deep.
 const DEEPEST: usize = 200;
+/// What an empty directory takes on most disks.
+const DIRECTORY: u64 = 4096;
 
 /// What was kept.
 #[derive(Debug, Default)]
@@ -42,6 +46,7 @@ pub fn keep(reader: &Reader, wanted: &[String], to: &Path) -> io::Result<Kept> {
         kept: Kept::default(),
         bytes: 0,
         names: 0,
+        text: 0,
         full: false,
         found: false,
     };
@@ -84,6 +89,7 @@ struct Keeper<'a> {
     kept: Kept,
     bytes: u64,
     names: usize,
+    text: usize,
     /// No more is taken.
     full: bool,
     /// Whether there is anything for the pattern, kept by now or not.
@@ -92,6 +98,7 @@ struct Keeper<'a> {
 
 impl Keeper<'_> {
     fn notice(&mut self, text: String) {
+        self.text += text.len();
         self.kept.notices.push(text);
     }
 
@@ -102,7 +109,7 @@ impl Keeper<'_> {
             Place::Absent => return Ok(None),
             Place::Dangling => "is a link that leads nowhere",
             Place::Away => "is a link that leads out of the workspace",
-            Place::Behind => "is behind a link that leads out of the workspace",
+            Place::Behind => "is behind a link that leads out of the workspace, or too far",
         };
         self.found = true;
         self.notice(format!("{} {why}: left out", show(shown)));
@@ -116,17 +123,18 @@ impl Keeper<'_> {
         }
         let Some(dir) = self.reader.dir(real)? else { return Ok(()) };
         self.found = true;
-        let names = dir.names()?;
-        if names.is_empty() {
-            self.make_dirs(shown)?;
-        }
-        for name in names {
+        let mut is_empty = true;
+        for name in dir.names()? {
             if !self.may_go_on(depth) {
-                break;
+                return Ok(());
             }
             if !matches!(dir.entry(&name)?, Entry::Nothing | Entry::Deleted) {
+                is_empty = false;
                 self.all(&shown.join(&name), &real.join(name), depth + 1)?;
             }
+        }
+        if is_empty && self.has_room(DIRECTORY, shown) {
+            self.make_dirs(shown)?;
         }
         Ok(())
     }
@@ -151,29 +159,36 @@ impl Keeper<'_> {
 
     fn may_go_on(&mut self, depth: usize) -> bool {
         self.names += 1;
-        if self.names >= MOST_NAMES && !self.full {
+        if (self.names >= MOST_NAMES || self.text >= MOST_TEXT) && !self.full {
             self.full = true;
-            self.notice(format!("only the first {MOST_NAMES} names were looked at for artifacts"));
+            self.notice(format!("only the first {} names were looked at for artifacts", self.names));
         }
         depth < DEEPEST && !self.full
+    }
+
+    /// Whether so much can be kept as well.
+    fn has_room(&mut self, bytes: u64, shown: &Path) -> bool {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > MOST_BYTES {
+            self.full = true;
+            self.notice(format!("artifacts are larger than {} GiB: {} is left out", MOST_BYTES >> 30, show(shown)));
+        }
+        self.bytes <= MOST_BYTES
     }
 
     fn leaf(&mut self, shown: &Path, real: &Path, leaf: &Leaf) -> io::Result<()> {
         let Some(name) = real.file_name() else { return Ok(()) };
         self.found = true;
         match leaf.found.meta.kind {
-            Kind::File if self.bytes.saturating_add(leaf.found.allocated) > MOST_BYTES => {
-                self.full = true;
-                self.notice(format!("artifacts are larger than {} GiB: {} is left out", MOST_BYTES >> 30, show(shown)));
-            }
+            Kind::File if !self.has_room(leaf.found.allocated, shown) => {}
             Kind::File => {
-                self.bytes += leaf.found.allocated;
                 // First: what cannot be read leaves nothing, and can be tried again.
                 let mut file = leaf.open(name)?;
                 let Some(place) = self.place(shown)? else { return Ok(()) };
                 let mut copy = place.create()?;
                 self.copier.copy(&mut file, &mut copy)?;
                 place.chmod(leaf.found.meta.mode & 0o755 | 0o600)?;
+                self.text += shown.as_os_str().len();
                 self.kept.files.push(shown.into());
             }
             Kind::Symlink => {

@@ -59,7 +59,7 @@ fn check_file(reader: &Reader, file: &ExpectedFile) -> io::Result<Option<String>
     let name = show(&path);
     let place = links::find(reader, &path, &mut 0)?;
     Ok(match (&place, file.exists, &file.contains) {
-        (Place::Behind, ..) => Some(format!("{name} is behind a link that leads out of the workspace")),
+        (Place::Behind, ..) => Some(format!("{name} is behind a link that leads out of the workspace, or too far")),
         (Place::Absent, true, _) => Some(format!("{name} is not there")),
         (Place::Absent, false, _) => None,
         (_, false, _) => Some(format!("{name} is there, and must not be")),
@@ -143,7 +143,7 @@ mod tests {
     use crate::layer::stack::Dir;
 
     #[test]
-    fn files_and_tests_are_looked_at_and_no_link_is_followed() {
+    fn files_and_tests_are_looked_at_and_no_link_is_followed_out() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("out"), "all is well\n").unwrap();
         for (target, link) in [("/etc/passwd", "link"), ("out", "near"), ("nowhere", "dangling"), ("/", "root")] {
@@ -189,7 +189,7 @@ mod tests {
                 "link is a link that leads out of the workspace",
                 "dangling is a link that leads nowhere",
                 "dangling is there, and must not be",
-                "root/etc/passwd is behind a link that leads out of the workspace",
+                "root/etc/passwd is behind a link that leads out of the workspace, or too far",
                 "the test bad did not pass",
                 "the test none is not in the report",
                 "the test good did not fail",

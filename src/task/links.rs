@@ -7,13 +7,15 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use rustix::io::Errno;
+
 use crate::changes::sides::Reader;
 use crate::layer::entry::Kind;
 
 /// Links on one way; the kernel does not follow more either.
 const MOST_LINKS: usize = 40;
-/// Names on one way.
-const MOST_STEPS: usize = 4096;
+/// What one way may take: each name on it costs as much as it is deep.
+const MOST_STEPS: usize = 10_000;
 
 /// What a path means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub enum Place {
     Dangling,
     /// A link that leads out of the workspace.
     Away,
-    /// Something behind such a link: nobody knows.
+    /// Something behind such a link, or behind one that leads too far: nobody knows.
     Behind,
 }
 
@@ -37,23 +39,44 @@ pub fn find(reader: &Reader, path: &Path, steps: &mut usize) -> io::Result<Place
     let at = match follow(reader, above, steps)? {
         Lead::To(dir) => dir.join(name),
         Lead::Nowhere => return Ok(Place::Absent),
-        Lead::Out => return Ok(Place::Behind),
+        Lead::Out | Lead::TooFar => return Ok(Place::Behind),
     };
-    match reader.leaf(&at)? {
-        Some(leaf) if leaf.found.meta.kind == Kind::Symlink => Ok(match follow(reader, &at, steps)? {
+    match look(reader, &at)? {
+        Some(Sight::Link(_)) => Ok(match follow(reader, &at, steps)? {
             Lead::To(real) => Place::At(real),
-            Lead::Nowhere => Place::Dangling,
+            Lead::Nowhere | Lead::TooFar => Place::Dangling,
             Lead::Out => Place::Away,
         }),
-        Some(_) => Ok(Place::At(at)),
-        None => Ok(if reader.dir(&at)?.is_some() { Place::At(at) } else { Place::Absent }),
+        Some(Sight::Dir | Sight::Other) => Ok(Place::At(at)),
+        None => Ok(Place::Absent),
     }
+}
+
+enum Sight {
+    Dir,
+    Link(Vec<u8>),
+    Other,
+}
+
+fn look(reader: &Reader, path: &Path) -> io::Result<Option<Sight>> {
+    let name = path.file_name().unwrap_or_default();
+    let leaf = match reader.leaf(path) {
+        // Where a link leads may be no name at all.
+        Err(e) if e.raw_os_error() == Some(Errno::NAMETOOLONG.raw_os_error()) => return Ok(None),
+        leaf => leaf?,
+    };
+    Ok(match leaf {
+        Some(leaf) if leaf.found.meta.kind == Kind::Symlink => Some(Sight::Link(leaf.target(name)?)),
+        Some(_) => Some(Sight::Other),
+        None => reader.dir(path)?.map(|_| Sight::Dir),
+    })
 }
 
 enum Lead {
     To(PathBuf),
     Nowhere,
     Out,
+    TooFar,
 }
 
 fn follow(reader: &Reader, path: &Path, steps: &mut usize) -> io::Result<Lead> {
@@ -61,9 +84,9 @@ fn follow(reader: &Reader, path: &Path, steps: &mut usize) -> io::Result<Lead> {
     let mut rest: VecDeque<OsString> = path.iter().map(OsStr::to_owned).collect();
     let (mut links, most) = (0, *steps + MOST_STEPS);
     while let Some(part) = rest.pop_front() {
-        *steps += 1;
+        *steps += 1 + real.components().count();
         if *steps > most {
-            return Ok(Lead::Nowhere);
+            return Ok(Lead::TooFar);
         }
         match Path::new(&part).components().next() {
             Some(Component::Normal(_)) => {}
@@ -72,21 +95,19 @@ fn follow(reader: &Reader, path: &Path, steps: &mut usize) -> io::Result<Lead> {
             Some(Component::CurDir) | None => continue,
         }
         let next = real.join(&part);
-        match reader.leaf(&next)? {
-            Some(leaf) if leaf.found.meta.kind == Kind::Symlink => {
+        match look(reader, &next)? {
+            Some(Sight::Dir) => real = next,
+            Some(Sight::Link(target)) => {
                 links += 1;
                 if links > MOST_LINKS {
                     return Ok(Lead::Nowhere);
                 }
-                let target = leaf.target(&part)?;
                 for part in Path::new(OsStr::from_bytes(&target)).iter().rev() {
                     rest.push_front(part.to_owned());
                 }
             }
-            Some(_) if rest.is_empty() => return Ok(Lead::To(next)),
-            Some(_) => return Ok(Lead::Nowhere),
-            None if reader.dir(&next)?.is_some() => real = next,
-            None => return Ok(Lead::Nowhere),
+            Some(Sight::Other) if rest.is_empty() => return Ok(Lead::To(next)),
+            Some(Sight::Other) | None => return Ok(Lead::Nowhere),
         }
     }
     Ok(Lead::To(real))
@@ -121,6 +142,7 @@ mod tests {
             ("..", "parent"),
             ("../root/a", "back"),
             (".", "self"),
+            (&"x".repeat(300), "no-name"),
         ] {
             symlink(target, root.join(link)).unwrap();
         }
@@ -147,6 +169,9 @@ mod tests {
             ("parent", Place::Away),
             ("parent/outside", Place::Behind),
             ("back", Place::Away),
+            ("no-name", Place::Dangling),
+            ("no-name/x", Place::Absent),
+            (&"x".repeat(300), Place::Absent),
         ] {
             assert_eq!(find(path), wanted, "{path}");
         }
@@ -165,6 +190,7 @@ mod tests {
         let mut steps = 0;
         assert_eq!(find(&reader, Path::new("l1"), &mut steps).unwrap(), Place::At("d".into()));
         assert_eq!(find(&reader, Path::new("l38"), &mut steps).unwrap(), Place::Dangling);
-        assert!(steps < 2 * MOST_STEPS, "{steps}");
+        assert_eq!(find(&reader, Path::new("l38/x"), &mut steps).unwrap(), Place::Behind, "it could be there");
+        assert!(steps < 3 * MOST_STEPS, "{steps}");
     }
 }

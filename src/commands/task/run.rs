@@ -270,7 +270,10 @@ pub fn no_runs_in_code<'t>(out: &Path, tasks: impl IntoIterator<Item = (&'t Path
 fn nothing_is_left_of_another(out: &Path, known: &Known) -> Result<()> {
     // One that cannot be gone on with is none.
     let Ok(plan) = Plan::read(out, known) else { return Ok(()) };
-    if Summary::read(out, &plan.id).is_some_and(|summary| summary.not_run == 0) {
+    let all = plan.files.len().saturating_mul(plan.repeat as usize);
+    // One that has no record has not ended, whatever is said of it.
+    let has_all = |summary: Summary| summary.runs.iter().filter(|run| !run.started.is_empty()).count() >= all;
+    if Summary::read(out, &plan.id).is_some_and(has_all) {
         return Ok(());
     }
     // Names of runs begin with when they began: those of batches before need no look.
@@ -280,7 +283,6 @@ fn nothing_is_left_of_another(out: &Path, known: &Known) -> Result<()> {
     let later = listing.filter(|entry| entry.file_name().as_encoded_bytes() >= since.as_bytes());
     let ended =
         later.filter(|entry| RunRecord::read(&entry.path()).is_ok_and(|record| record.batch == plan.id)).count();
-    let all = plan.files.len().saturating_mul(plan.repeat as usize);
     if ended >= all {
         return Ok(());
     }

@@ -108,12 +108,19 @@ pub fn orphans() -> Vec<PathBuf> {
 /// Writes down whose layer it is. A link is there whole or not at all: `gc` of another cowbox may be reading. A short
 /// one takes no room on most disks.
 pub fn sign(layer: &Path, session_dir: &Path) -> std::io::Result<()> {
-    match symlink(session_dir.parent().unwrap_or(session_dir), layer.join(OWNER)) {
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists && owner(layer).as_deref() == Some(session_dir) => {
-            Ok(())
-        }
-        signed => signed,
+    let (link, sessions) = (layer.join(OWNER), session_dir.parent().unwrap_or(session_dir));
+    match symlink(sessions, &link) {
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+        signed => return signed,
     }
+    if owner(layer).as_deref() == Some(session_dir) {
+        return Ok(());
+    }
+    // The sessions have moved.
+    let new = layer.join(".session");
+    let _ = fs::remove_file(&new);
+    symlink(sessions, &new)?;
+    fs::rename(new, link)
 }
 
 fn owner(layer: &Path) -> Option<PathBuf> {
@@ -143,7 +150,8 @@ mod tests {
             sign(&layer, &session).unwrap();
             assert_eq!(owner(&layer), Some(session.clone()));
         }
-        assert!(sign(&layer, Path::new("/elsewhere/01")).is_err(), "a layer has one session");
+        sign(&layer, Path::new("/moved/01")).unwrap();
+        assert_eq!(owner(&layer), Some("/moved/01".into()));
     }
 
     #[test]

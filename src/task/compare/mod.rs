@@ -24,7 +24,7 @@ use crate::error::{Error, Result, show};
 /// What is held of an output, to say which lines differ. The rest is compared by its digest.
 const MOST: usize = 64 << 20;
 /// A line that is longer is taken in pieces.
-const LONGEST_LINE: u64 = 8 << 20;
+const LONGEST_LINE: u64 = 64 << 20;
 
 /// Something that is not the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
