@@ -11,6 +11,11 @@ use crate::error::{Error, Result, show};
 /// Where it is mounted inside.
 pub const INSIDE: &str = "/.cowbox/guest";
 
+/// How the line begins in which it says `word` before anything else runs.
+pub fn mark(word: &str) -> String {
+    format!("cowbox tell {word}")
+}
+
 static BINARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/cowbox-guest"));
 
 /// The path of the helper on the host, written first if it is not there as it should be.

@@ -120,7 +120,7 @@ impl Preparer<'_> {
         let mut env = self.step_env(&plan);
         packages.add_to(&mut env);
         let mut room = Room::open(self.engine, plan.clone(), &logs.join("engine.log"))
-            .map_err(|e| e.with_kind(Kind::NotStarted))?;
+            .map_err(|e| if e.kind() == Kind::Interrupted { e } else { e.with_kind(Kind::NotStarted) })?;
         if let Some(observer) = self.observer {
             observer(Happened::Opened(room.incarnation().cloned()));
         }

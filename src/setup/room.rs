@@ -26,6 +26,8 @@ use crate::sys::signal::Signals;
 
 /// How often `tick` is called while steps run.
 const TICK: Duration = Duration::from_millis(100);
+/// How long an engine may take to start it: the ids of a big image on a slow disk take minutes.
+const PATIENCE: Duration = Duration::from_secs(900);
 /// What is kept of the end of a step's output, for the screen.
 const TAIL: usize = 8 << 10;
 /// The most that a pipe of ours holds.
@@ -111,6 +113,8 @@ impl<'a> Room<'a> {
         plan.command = hold.iter().map(Into::into).collect();
         plan.terminal = false;
         plan.log = (!native).then(|| log.to_path_buf());
+        let word = id.to_string();
+        plan.announce = (!native).then(|| word.clone());
         let signals = supervise::watch()?;
         let mut record = Record {
             format: FORMAT,
@@ -142,7 +146,9 @@ impl<'a> Room<'a> {
             note(&plan.session_dir, &record)
         })?;
         let room = Self { engine, record, sandbox, signals, dir: plan.session_dir };
-        match room.wait_until_ready(&container, log) {
+        // The built-in one is ready when it has been started.
+        let ready = if native { Ok(()) } else { room.wait_until_ready(&word, log) };
+        match ready {
             Ok(()) => Ok(room),
             Err(error) => {
                 // The client has ended already: what it left is the engine's to remove.
@@ -159,23 +165,38 @@ impl<'a> Room<'a> {
         self.record.incarnation.as_ref()
     }
 
-    fn wait_until_ready(&self, container: &str, log: &Path) -> Result<()> {
-        for _ in 0..600 {
-            if self.engine.is_ready(container) {
+    /// Waits for the first word of its helper. Engines are not asked meanwhile: podman 4.3 may be mapping the ids of a new
+    /// image, however long that takes, and another podman that comes and goes can spoil that.
+    fn wait_until_ready(&self, word: &str, log: &Path) -> Result<()> {
+        let said = || String::from_utf8_lossy(&std::fs::read(log).unwrap_or_default()).into_owned();
+        let (mark, started) = (guest::mark(word), Instant::now());
+        while started.elapsed() < PATIENCE {
+            if said().contains(&mark) {
                 return Ok(());
             }
             if let Ok(Some(_)) = waitpid(Some(self.sandbox.pid()), WaitOptions::NOHANG) {
-                let said = std::fs::read(log).unwrap_or_default();
-                let said = String::from_utf8_lossy(&said).into_owned();
+                let said = said();
                 let line = said.lines().map(str::trim).rfind(|l| !l.is_empty()).unwrap_or("it said nothing");
                 let why = crate::ui::sanitize::text(line);
                 return Err(Error::of(Kind::NotStarted, format!("the engine could not start the setup: {why}"))
                     .hint("`cowbox doctor` tries the engine; `--setup none` runs without it"));
             }
-            std::thread::sleep(Duration::from_millis(30));
+            self.is_interrupted()?;
+            std::thread::sleep(Duration::from_millis(10));
         }
         Err(Error::of(Kind::NotStarted, "the sandbox for the setup did not become ready")
             .hint("`cowbox doctor` tries the engine; `--setup none` runs without it"))
+    }
+
+    /// Whether somebody wants us to end.
+    fn is_interrupted(&self) -> Result<()> {
+        while let Ok(Some(arrived)) = self.signals.next() {
+            if matches!(arrived.signal, Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT) {
+                return Err(Error::of(Kind::Interrupted, "interrupted; the environment is not prepared")
+                    .hint("the next run prepares it anew; `--setup none` runs without it"));
+            }
+        }
+        Ok(())
     }
 
     /// Name of the container, where there is one.
@@ -262,12 +283,7 @@ impl<'a> Room<'a> {
                 }
                 job.check(number, watcher)?;
             }
-            while let Ok(Some(arrived)) = self.signals.next() {
-                if matches!(arrived.signal, Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT) {
-                    return Err(Error::of(Kind::Interrupted, "interrupted; the environment is not prepared")
-                        .hint("the next run prepares it anew; `--setup none` runs without it"));
-                }
-            }
+            self.is_interrupted()?;
             watcher.tick();
         }
         Ok(())

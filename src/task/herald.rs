@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::engine::guest;
+
 /// How much an engine may say before it.
 const MOST_BEFORE: usize = 64 << 10;
 /// Longer than any line of the helper's.
@@ -10,11 +12,7 @@ const LONGEST: usize = 8 << 10;
 
 /// What is said, for a sandbox that cannot tell of its network.
 pub fn line(word: &str) -> String {
-    format!("{} ?", mark(word))
-}
-
-fn mark(word: &str) -> String {
-    format!("cowbox tell {word}")
+    format!("{} ?", guest::mark(word))
 }
 
 /// What was said.
@@ -50,7 +48,7 @@ pub struct Herald {
 impl Herald {
     /// For a helper that says `word`.
     pub fn new(word: &str) -> Self {
-        Self { mark: mark(word).into_bytes(), ..Self::default() }
+        Self { mark: guest::mark(word).into_bytes(), ..Self::default() }
     }
 
     /// Whether it still listens.

@@ -14,6 +14,7 @@ on_every_engine!(
 );
 on_containers!(
     a_start_with_a_prepared_environment_takes_two_calls_of_the_engine,
+    an_engine_that_starts_the_setup_is_asked_nothing,
     what_the_files_of_another_repository_made_is_not_used,
 );
 on!(native: what_has_changed_is_named, a_change_that_decides_nothing_is_no_reason);
@@ -112,6 +113,17 @@ fn a_start_with_a_prepared_environment_takes_two_calls_of_the_engine(engine: Eng
     run();
     let calls = fs::read_to_string(&log).unwrap();
     assert!((1..=2).contains(&calls.lines().count()), "{calls}");
+}
+
+/// It may be busy for long with a new image, and a second podman can spoil that.
+fn an_engine_that_starts_the_setup_is_asked_nothing(engine: Engine) {
+    let sandbox = with_script(engine, STAMP);
+    let (path, log) = counted(&sandbox);
+    prepare(&sandbox, &[]).env("PATH", &path).output().done();
+    let calls = fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = calls.lines().collect();
+    let start = lines.iter().position(|call| call.ends_with(" hold")).expect("a sandbox that is held");
+    assert!(lines[start + 1].starts_with("exec "), "{calls}");
 }
 
 /// The same plan in another place: but what its script calls is somebody else's.
