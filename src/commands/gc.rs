@@ -70,7 +70,7 @@ pub fn gc(args: GcArgs, ui: &Ui) -> Result<u8> {
     for layer in crate::engine::native::orphaned_home_layers() {
         let bytes = size(&layer);
         let id = layer.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if args.dry_run || remove::tree(&layer).is_ok() {
+        if args.dry_run || crate::engine::native::remove_orphan(&layer).is_ok() {
             report.freed += bytes;
             report.removed.push(Removed { id, name: None, why: "leftover", bytes });
         }

@@ -7,9 +7,16 @@ use rustix::thread::{
     set_no_new_privs,
 };
 
-/// Leaves exactly `kept` in the permitted and effective sets; the bounding set is emptied.
+/// Leaves exactly `kept` in the permitted and effective sets. For who never becomes another program: that could still get
+/// what is in the bounding set.
 pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
     clear_ambient_capability_set()?;
+    let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
+    Ok(set_capabilities(None, sets)?)
+}
+
+/// No capability at all, and no way to get one by exec.
+pub fn drop_all() -> io::Result<()> {
     for number in 0..64 {
         match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)) {
             Ok(()) => {}
@@ -18,13 +25,6 @@ pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
             Err(e) => return Err(e.into()),
         }
     }
-    let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
-    set_capabilities(None, sets)?;
-    Ok(())
-}
-
-/// No capability at all, and no way to get one by exec.
-pub fn drop_all() -> io::Result<()> {
     keep_only(CapabilitySet::empty())?;
     set_no_new_privs(true)?;
     Ok(())

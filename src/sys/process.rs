@@ -6,8 +6,14 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, dumpable_behavior, getrlimit, set_dumpable_behavior,
+    set_parent_process_death_signal, setrlimit,
+};
 use rustix::thread::UnshareFlags;
+
+/// For what happens between a fork and an exec: a few calls, and words where one fails.
+const STACK: usize = 128 << 10;
 
 /// Which side of a fork we are on.
 #[derive(Debug)]
@@ -31,10 +37,35 @@ pub fn fork_into(namespaces: UnshareFlags) -> io::Result<Side> {
     }
 }
 
+/// Starts a child that `work` turns into another program; what that returns is its exit code if it could not. Our memory
+/// is its own until then, and we wait: a copy would cost more than all that is done in it. What `work` says about the
+/// memory (whether it may be looked at) is undone for us.
+pub fn start_program(work: &mut dyn FnMut() -> i32) -> io::Result<Pid> {
+    use nix::sched::{CloneFlags, clone};
+    let dumpable = dumpable_behavior()?;
+    let mut stack = vec![0; STACK];
+    let body = Box::new(|| exit_now(work()));
+    let flags = CloneFlags::CLONE_VM | CloneFlags::CLONE_VFORK;
+    // SAFETY: the child has a stack of its own, and we go on only when it has let go of our memory. This process has one
+    // thread, so nobody else is in the middle of anything. The child never returns from `body`.
+    let started = unsafe { clone(body, &mut stack, flags, Some(nix::libc::SIGCHLD)) };
+    set_dumpable_behavior(dumpable)?;
+    Pid::from_raw(started?.as_raw()).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
 /// Ends this process at once: no destructor of the parent's copied state may run in a forked child.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: _exit never returns and touches no memory.
     unsafe { nix::libc::_exit(code) }
+}
+
+/// Lets go of stdin, stdout and stderr: they lead nowhere from here on.
+pub fn let_go_of_streams() {
+    if let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdin(&null);
+        let _ = rustix::stdio::dup2_stdout(&null);
+        let _ = rustix::stdio::dup2_stderr(&null);
+    }
 }
 
 /// Closes every descriptor from 3 on except `keep`.

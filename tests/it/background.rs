@@ -23,7 +23,7 @@ on_every_engine!(
     what_needs_a_stopped_session_says_so,
     the_end_of_the_session_ends_what_exec_started,
 );
-on!(native: stopping_a_stubborn_command_takes_its_time_and_works);
+on!(native: stopping_a_stubborn_command_takes_its_time_and_works, exec_waits_for_a_command_that_is_slow_to_start);
 
 /// Starts a session in the background; gives its id.
 #[track_caller]
@@ -92,6 +92,32 @@ fn exec_is_in_the_same_sandbox(engine: Engine) {
     assert_eq!(first, second);
     stop(&sandbox);
     assert_eq!(sandbox.changes(), ["D  README.md", "A  from-exec", "A  from-run"]);
+}
+
+/// A lease keeps the kernel from opening the program until its holder lets go.
+fn exec_waits_for_a_command_that_is_slow_to_start(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let program = sandbox.root().join("tools/slow");
+    std::fs::create_dir(sandbox.root().join("tools")).unwrap();
+    std::fs::write(&program, "#!/bin/sh\nexec sleep 600\n").unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let hold = "import fcntl, signal, sys, time\n\
+        file = open(sys.argv[1], 'r+')\n\
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])\n\
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)\n\
+        print('held', flush=True)\n\
+        signal.sigwait([signal.SIGIO])\n\
+        time.sleep(1)\n";
+    let mut holder = std::process::Command::new("python3");
+    let mut holder = holder.args(["-c", hold]).arg(&program).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut said = [0; 5];
+    std::io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut said).unwrap();
+    let mount = format!("{}:/tmp/tools:ro", sandbox.root().join("tools").display());
+    let _ = sandbox.run(&["--name", "live", "--detach", "--mount", &mount], &["/tmp/tools/slow"]).output().ok();
+    assert!(holder.try_wait().unwrap().is_none(), "it holds the program");
+    let _ = sandbox.cowbox(&["exec", "live", "--", "true"]).output().ok();
+    assert!(holder.wait().unwrap().success());
+    stop(&sandbox);
 }
 
 fn exec_gives_the_commands_exit_code(engine: Engine) {

@@ -10,7 +10,7 @@ use super::streams::Opened;
 use crate::error::{Error, Result, reason};
 use crate::policy::Network;
 use crate::policy::environment::Environment;
-use crate::sys::seccomp::Filters;
+use crate::sys::seccomp::Filter;
 use crate::sys::{capabilities, landlock, signal};
 
 /// The command, ready for exec: everything is allocated before the fork.
@@ -48,14 +48,14 @@ impl Program {
 
     /// Takes the terminal, gives everything else up, and becomes the command. Returns only a line
     /// that says why not.
-    pub fn become_it(&self, filters: &Filters, network: Network, streams: &Opened) -> String {
+    pub fn become_it(&self, filter: &Filter, network: Network, streams: &Opened) -> String {
         // Until exec this is still cowbox, with the host's variables in its memory, and without its
         // capabilities nothing else keeps the sandbox's processes from reading them.
         let closed = set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(Into::into);
         if let Err(e) = closed.and_then(|()| streams.take()) {
             return format!("failed cannot prepare the command: {}", reason(&e));
         }
-        match confine(filters, network) {
+        match confine(filter, network) {
             Err(error) => format!("failed {}", error.message()),
             Ok(()) => format!("exec {}", self.exec() as i32),
         }
@@ -105,14 +105,14 @@ fn shell(env: &Environment) -> OsString {
         .unwrap_or_else(|| "/bin/sh".into())
 }
 
-/// Gives up every capability and installs the filters. There is no way back.
-fn confine(filters: &Filters, network: Network) -> Result<()> {
+/// Gives up every capability and installs the filter. There is no way back.
+fn confine(filter: &Filter, network: Network) -> Result<()> {
     let failed = |what: &str, e: std::io::Error| Error::new(format!("cannot {what}: {}", reason(&e)));
     capabilities::drop_all().map_err(|e| failed("drop capabilities", e))?;
     if network == Network::Full && landlock::can_scope() {
         landlock::scope_abstract_sockets().map_err(|e| failed("close abstract sockets", e))?;
     }
-    filters.install()?;
+    filter.install()?;
     signal::unblock_all();
     signal::default_sigpipe();
     Ok(())

@@ -1,7 +1,8 @@
 //! Another command in a live native sandbox.
 
-use std::io::Write;
-use std::os::fd::{AsFd, AsRawFd};
+use std::io::{ErrorKind, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -18,6 +19,10 @@ use crate::session::Record;
 use crate::sys::process::{Side, close_all_except, exit_now, fork_into, join_namespaces};
 use crate::sys::seccomp;
 
+/// How long a first command may take to start, and how often somebody looks.
+const PATIENCE: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
 /// Joins the namespaces of the session's pid 1 and starts the command there, confined as the first.
 pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
     let os = |e: std::io::Error| Error::new(format!("cannot enter the sandbox: {}", reason(&e)));
@@ -28,7 +33,7 @@ pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
     let init = record.incarnation.as_ref().and_then(|i| i.init.clone()).ok_or_else(gone)?;
     let network = record.policy.network.unwrap_or(Network::None);
     let program = Program::new(&command_or_shell(spec.command, spec.env), spec.env)?;
-    let filters = seccomp::compile()?;
+    let filter = seccomp::compile()?;
     let pid = Pid::from_raw(init.pid).ok_or_else(gone)?;
     let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|_| gone())?;
     // Only after the descriptor is held does the check say something about that very process.
@@ -57,15 +62,14 @@ pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
             let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
             let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
             // Under the same limits as everything else in there.
-            let joined =
-                cgroup::join(record.id.as_str()).and_then(|()| join_namespaces(pidfd.as_fd(), namespaces(network)));
+            let joined = cgroup::join(record.id.as_str()).and_then(|()| join(pidfd.as_fd(), namespaces(network)));
             let joined = joined.and_then(|()| std::env::set_current_dir(&workdir));
             let opened = joined.and_then(|()| inside.open());
             let forked = opened.and_then(|streams| Ok((fork_into(UnshareFlags::empty())?, streams)));
             match forked {
                 Ok((Side::Child, streams)) => {
                     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-                    let _ = writeln!(report, "{}", program.become_it(&filters, network, &streams));
+                    let _ = writeln!(report, "{}", program.become_it(&filter, network, &streams));
                     exit_now(125)
                 }
                 Ok((Side::Parent(command), streams)) => {
@@ -77,6 +81,20 @@ pub fn start(record: &Record, spec: &ExecSpec<'_>) -> Result<Box<dyn Sandbox>> {
                     exit_now(125)
                 }
             }
+        }
+    }
+}
+
+/// Joins them. Nobody may look at pid 1 while it starts its command, which is in its memory until then: reading that from
+/// a disk can take a moment.
+fn join(pidfd: BorrowedFd<'_>, namespaces: UnshareFlags) -> std::io::Result<()> {
+    let began = Instant::now();
+    loop {
+        match join_namespaces(pidfd, namespaces) {
+            Err(e) if e.kind() == ErrorKind::PermissionDenied && began.elapsed() < PATIENCE => {
+                std::thread::sleep(LOOK_AGAIN);
+            }
+            joined => return joined,
         }
     }
 }

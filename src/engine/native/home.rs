@@ -105,6 +105,16 @@ pub fn orphans() -> Vec<PathBuf> {
     layers.map(|entry| entry.path()).filter(|layer| owner(layer).is_some_and(|session| !session.exists())).collect()
 }
 
+/// Removes one of those. Under another name first: a session may be about to go on under another name, and its layer
+/// with it. Then one of the two is too late, and finds nothing.
+pub fn remove_orphan(layer: &Path) -> std::io::Result<()> {
+    let mut name = layer.file_name().unwrap_or_default().to_owned();
+    name.push(".gone");
+    let gone = layer.with_file_name(name);
+    fs::rename(layer, &gone)?;
+    crate::layer::remove::tree(&gone)
+}
+
 /// Writes down whose layer it is. A link is there whole or not at all: `gc` of another cowbox may be reading. A short
 /// one takes no room on most disks.
 pub fn sign(layer: &Path, session_dir: &Path) -> std::io::Result<()> {
@@ -152,6 +162,17 @@ mod tests {
         }
         sign(&layer, Path::new("/moved/01")).unwrap();
         assert_eq!(owner(&layer), Some("/moved/01".into()));
+    }
+
+    #[test]
+    fn an_orphan_that_has_another_name_by_now_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let (old, new) = (dir.path().join("old"), dir.path().join("new"));
+        fs::create_dir_all(old.join("upper")).unwrap();
+        fs::rename(&old, &new).unwrap();
+        assert!(remove_orphan(&old).is_err() && new.join("upper").exists());
+        remove_orphan(&new).unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 
     #[test]

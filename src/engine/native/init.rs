@@ -2,13 +2,13 @@
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
 use nix::sys::signal::Signal;
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, WaitOptions, set_parent_process_death_signal, wait};
-use rustix::thread::{CapabilitySet, UnshareFlags};
+use rustix::thread::CapabilitySet;
 
 use super::confine::Program;
 use super::root::Root;
@@ -17,7 +17,7 @@ use crate::engine::plain_exit_code;
 use crate::error::{Error, Result, reason, show};
 use crate::policy::Network;
 use crate::policy::environment::Environment;
-use crate::sys::process::{Side, close_all_except, exit_now, fork_into};
+use crate::sys::process::{close_all_except, exit_now, let_go_of_streams, start_program};
 use crate::sys::signal::Signals;
 use crate::sys::{capabilities, loopback, seccomp};
 
@@ -72,7 +72,7 @@ impl Init {
         // A group of its own: `kill 0` inside must not reach cowbox, nor what it was started by.
         rustix::process::setsid().map_err(|e| os(e.into()))?;
         let program = Program::new(&self.command, &self.env)?;
-        let filters = seccomp::compile()?;
+        let filter = seccomp::compile()?;
         wait_for(go)?;
         set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(|e| os(e.into()))?;
         if self.network == Network::None {
@@ -85,29 +85,18 @@ impl Init {
         let signals = Signals::collect(&[&FORWARDED[..], &[Signal::SIGCHLD]].concat()).map_err(os)?;
         writeln!(status, "{READY}").map_err(os)?;
         wait_for(go)?;
-        match fork_into(UnshareFlags::empty()).map_err(os)? {
-            Side::Child => {
-                let _ = writeln!(status, "{}", program.become_it(&filters, self.network, &streams));
-                exit_now(125)
-            }
-            Side::Parent(command) => {
-                // With our ends open, nothing would hang up when the command lets go of its own. Ours
-                // may be host files, which nothing in here should hold.
-                drop(streams);
-                let_go_of_ours();
-                // One capability more than the command has: that alone keeps it from tracing us.
-                capabilities::keep_only(CapabilitySet::KILL).map_err(os)?;
-                Ok(supervise(&signals, command, status))
-            }
-        }
-    }
-}
-
-fn let_go_of_ours() {
-    if let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") {
-        let _ = rustix::stdio::dup2_stdin(null.as_fd());
-        let _ = rustix::stdio::dup2_stdout(null.as_fd());
-        let _ = rustix::stdio::dup2_stderr(null.as_fd());
+        let command = start_program(&mut || {
+            let _ = writeln!(status, "{}", program.become_it(&filter, self.network, &streams));
+            125
+        });
+        let command = command.map_err(os)?;
+        // With our ends open, nothing would hang up when the command lets go of its own. Ours may be host
+        // files, which nothing in here should hold.
+        drop(streams);
+        let_go_of_streams();
+        // One capability more than the command has: that alone keeps it from tracing us.
+        capabilities::keep_only(CapabilitySet::KILL).map_err(os)?;
+        Ok(supervise(&signals, command, status))
     }
 }
 

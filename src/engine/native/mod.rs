@@ -17,6 +17,7 @@ pub mod secrets;
 mod sockets;
 mod streams;
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -32,12 +33,16 @@ use crate::policy::Network;
 use crate::session::Record;
 use crate::ui::Ui;
 
-pub use home::{layer as home_layer, orphans as orphaned_home_layers, remove_layer as remove_home_layer};
+pub use home::{
+    layer as home_layer, orphans as orphaned_home_layers, remove_layer as remove_home_layer, remove_orphan,
+};
 
 /// The built-in engine.
 #[derive(Debug)]
 pub struct Native {
     kernel: String,
+    /// Why the home cannot be copy-on-write, once somebody has asked.
+    read_only: OnceCell<Option<String>>,
 }
 
 impl Native {
@@ -54,7 +59,13 @@ impl Native {
                 return Err(format!("user namespaces are closed to you ({} = {blocked})", file.replace('/', ".")));
             }
         }
-        Ok(Self { kernel })
+        Ok(Self { kernel, read_only: OnceCell::new() })
+    }
+}
+
+impl Native {
+    fn why_read_only(&self) -> Option<&str> {
+        self.read_only.get_or_init(home::why_read_only).as_deref()
     }
 }
 
@@ -88,7 +99,7 @@ impl Engine for Native {
         if !plan.limits.is_empty() {
             cgroup::check(&plan.limits)?;
         }
-        if let Some(reason) = home::why_read_only() {
+        if let Some(reason) = self.why_read_only() {
             ui.warn(&format!("your home is shown read-only: {reason}"));
         } else if let Some(reason) = home::why_in_memory(&plan.private_dirs.first().cloned().unwrap_or_default()) {
             ui.warn(&format!("changes of your home are kept in memory only: {reason}"));
@@ -105,7 +116,7 @@ impl Engine for Native {
     }
 
     fn start(&self, plan: &Plan, _container: &str, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
-        sandbox::start(plan, created)
+        sandbox::start(plan, self.why_read_only().is_some(), created)
     }
 
     fn is_ready(&self, _container: &str) -> bool {

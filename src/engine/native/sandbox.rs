@@ -18,11 +18,11 @@ use crate::plan::{Overlay, Plan};
 use crate::session::liveness::ProcessId;
 use crate::sys::process::{Side, fork_into};
 
-/// Starts it; returns when it is complete and its command may run.
-pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
+/// Starts it; returns when it is complete and its command may run. `read_only`: the home cannot be copy-on-write.
+pub fn start(plan: &Plan, read_only: bool, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
     let os = |e: rustix::io::Errno| Error::new(format!("cannot start the sandbox: {}", reason(&e.into())));
     let (outside, inside) = streams::make(plan.terminal)?;
-    let root = root(plan)?;
+    let root = root(plan, read_only)?;
     let home = root.home.as_ref().and_then(|home| Some((home.lowers(), home.layer.clone()?)));
     let init = Init {
         root,
@@ -69,9 +69,8 @@ pub fn start(plan: &Plan, created: OnCreated<'_>) -> Result<Box<dyn Sandbox>> {
     Ok(Box::new(sandbox))
 }
 
-fn root(plan: &Plan) -> Result<Root> {
+fn root(plan: &Plan, read_only: bool) -> Result<Root> {
     let homes = home::directories();
-    let read_only = home::why_read_only().is_some();
     let home = match homes.first() {
         Some(path) => {
             let layer = home::layer(&plan.session_dir).filter(|_| !read_only);
