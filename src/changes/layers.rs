@@ -34,6 +34,12 @@ impl Layers {
         Self::open(&self.session)
     }
 
+    /// Whether the session wrote nothing, and hides nothing either.
+    pub fn are_empty(&self) -> bool {
+        let is_bare = |root: Dir| root.open_below && root.names().is_ok_and(|names| names.is_empty());
+        self.session_root().is_ok_and(is_bare)
+    }
+
     /// The root of what preparing wrote.
     pub fn setup_root(&self) -> Result<Option<Dir>, Unreadable> {
         self.setup.as_ref().map(|layer| Self::open(std::slice::from_ref(layer))).transpose()

@@ -68,15 +68,21 @@ pub struct Reading {
 
 /// Reads the change set of a session.
 pub fn read(layers: &Layers, base: &Base) -> Result<Reading, Unreadable> {
-    raise_limit();
-    let (mut out, links) = on_a_large_stack(|| {
+    let walk = || {
         let (session, setup, below) = (layers.session_root()?, layers.setup_root()?, layers.below_root()?);
         let mut walk = Walk { base, places: Places::new(base, layers), out: Reading::default(), links: HashMap::new() };
         walk.own_looks(&session, setup.as_ref(), &below)
             .map_err(|source| Unreadable { path: PathBuf::from("."), source })?;
         walk.dir(&session, setup.as_ref(), Some(&below), Path::new(""))?;
         Ok((walk.out, walk.links))
-    })?;
+    };
+    // Most commands leave nothing: a thread costs more than that.
+    let (mut out, links) = if layers.are_empty() {
+        walk()?
+    } else {
+        raise_limit();
+        on_a_large_stack(walk)?
+    };
     super::links::add(&mut out, links);
     out.set.changes.sort_by(|a, b| a.path.cmp(&b.path));
     super::rename::find(&mut out.set, layers)?;

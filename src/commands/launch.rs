@@ -20,7 +20,7 @@ use crate::engine::{Engine, Sandbox};
 use crate::error::{Error, Kind, Result, reason};
 use crate::layer::create;
 use crate::plan::Plan;
-use crate::process::supervise;
+use crate::process::supervise::{self, Beside};
 use crate::session::clock::Clock;
 use crate::session::lock::Lock;
 use crate::session::record::{Incarnation, Record, now};
@@ -31,6 +31,22 @@ use crate::sys::process::{Side, exit_now, fork_into};
 
 /// Somebody who must know of a session before anything runs in it.
 pub type Created<'a> = &'a dyn Fn(&Session) -> Result<()>;
+
+/// Which session it is.
+pub enum Begin {
+    /// A new one.
+    New,
+    /// A new one, in a directory that is there already.
+    In(NewSession),
+    /// One that stopped goes on.
+    Again(Box<Session>),
+}
+
+impl From<Option<Session>> for Begin {
+    fn from(resumed: Option<Session>) -> Self {
+        resumed.map_or(Begin::New, |session| Begin::Again(Box::new(session)))
+    }
+}
 
 /// Everything that is decided before a session exists.
 pub struct Launch<'a> {
@@ -59,6 +75,8 @@ pub struct Finished {
     pub interrupted: bool,
     /// The clock did.
     pub timed_out: bool,
+    /// The process that did.
+    pub asked_by: Option<i32>,
     /// The command was never started, though the session was.
     pub failure: Option<Error>,
     /// What was held of the host from the start.
@@ -67,12 +85,12 @@ pub struct Finished {
 
 impl Launch<'_> {
     /// Runs to the end in the foreground.
-    pub fn attached(&self, plan: Plan, resumed: Option<Session>) -> Result<Finished> {
-        self.go(plan, resumed, None)
+    pub fn attached(&self, plan: Plan, begin: Begin, beside: Option<&mut dyn Beside>) -> Result<Finished> {
+        self.go(plan, begin, None, beside)
     }
 
     /// Runs in the background; prints the id when the command has been started.
-    pub fn detached(&self, plan: Plan, resumed: Option<Session>) -> Result<u8> {
+    pub fn detached(&self, plan: Plan, begin: Begin) -> Result<u8> {
         let os = |e: std::io::Error| Error::new(format!("cannot go to the background: {}", reason(&e)));
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| os(e.into()))?;
         match fork_into(UnshareFlags::empty()).map_err(os)? {
@@ -84,16 +102,16 @@ impl Launch<'_> {
             }
             Side::Child => {
                 drop(reader);
-                let code = self.background(plan, resumed, File::from(writer));
+                let code = self.background(plan, begin, File::from(writer));
                 exit_now(i32::from(code))
             }
         }
     }
 
     /// The supervisor in the background.
-    fn background(&self, plan: Plan, resumed: Option<Session>, mut parent: File) -> u8 {
+    fn background(&self, plan: Plan, begin: Begin, mut parent: File) -> u8 {
         let _ = rustix::process::setsid();
-        match self.go(plan, resumed, Some(&mut parent)) {
+        match self.go(plan, begin, Some(&mut parent), None) {
             Ok(finished) => {
                 if let Err(error) = self.context.look_at_end(&finished.session, &finished.start) {
                     self.context.ui.warn(error.message());
@@ -150,13 +168,20 @@ impl Launch<'_> {
 
     /// Makes or reopens the session, starts the sandbox, records it, waits for its end, records that.
     /// With a `parent` we are in the background, and it is told when the command has been started.
-    fn go(&self, mut plan: Plan, resumed: Option<Session>, mut parent: Option<&mut File>) -> Result<Finished> {
+    fn go(
+        &self,
+        mut plan: Plan,
+        begin: Begin,
+        mut parent: Option<&mut File>,
+        beside: Option<&mut dyn Beside>,
+    ) -> Result<Finished> {
         let ui = self.context.ui;
         // First of all: from here on a signal must not leave anything half made.
         let signals = supervise::watch()?;
-        let mut place = match resumed {
-            Some(session) => self.reopen(session)?,
-            None => Place::New(self.context.store.create()?),
+        let mut place = match begin {
+            Begin::New => Place::New(self.context.store.create()?),
+            Begin::In(session) => Place::New(session),
+            Begin::Again(session) => self.reopen(*session)?,
         };
         let before = place.record().cloned();
         plan.session_dir = place.dir().to_path_buf();
@@ -206,15 +231,15 @@ impl Launch<'_> {
         if let Some(parent) = parent.as_deref_mut().filter(|_| ready) {
             let _ = writeln!(parent, "started {id}");
         }
-        let ended = supervise::wait(sandbox.as_mut(), &signals, self.timeout);
+        let ended = supervise::wait_beside(sandbox.as_mut(), &signals, self.timeout, beside);
         drop(sandbox);
-        let (mut interrupted, mut timed_out) = (false, false);
+        let (mut interrupted, mut timed_out, mut asked_by) = (false, false, None);
         let (code, failure) = match ended {
             Ok(outcome) => {
                 if outcome.timed_out {
                     ui.say("the time ran out; everything in the sandbox was ended");
                 }
-                timed_out = outcome.timed_out;
+                (timed_out, asked_by) = (outcome.timed_out, outcome.asked_by);
                 interrupted = outcome.timed_out || outcome.ended_by.is_some();
                 (outcome.code, None)
             }
@@ -246,7 +271,7 @@ impl Launch<'_> {
             }
             let _ = writeln!(parent, "started {id}");
         }
-        Ok(Finished { session, lock, code, interrupted, timed_out, failure, start })
+        Ok(Finished { session, lock, code, interrupted, timed_out, asked_by, failure, start })
     }
 
     /// Locks a session that stopped, and makes sure that it still is as it was when it was looked at.

@@ -159,9 +159,10 @@ fn go(
         created: None,
     };
     if args.detach {
-        return launch.detached(plan, resumed);
+        return launch.detached(plan, resumed.into());
     }
-    let finished = launch.attached(plan, resumed).inspect_err(|_| detect::forget(&context.places.cache))?;
+    let finished =
+        launch.attached(plan, resumed.into(), None).inspect_err(|_| detect::forget(&context.places.cache))?;
     finish(context, finished, on_exit, report)
 }
 

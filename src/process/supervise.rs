@@ -9,6 +9,7 @@
 //! | WINCH, CONT | with a terminal of our own to serve: its size, and raw mode again |
 //! | WINCH at the start | repeated to an engine's client, which may have missed it |
 
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -31,6 +32,8 @@ const EARLY: Duration = Duration::from_secs(1);
 const CLIENT_IS_UP: Duration = Duration::from_secs(3);
 /// The first time after this long, and then as often.
 const TELL_AGAIN: Duration = Duration::from_millis(400);
+/// How long whoever is beside waits for a turn at most.
+const TURN: Duration = Duration::from_millis(500);
 /// How long an engine's client may outlive the container that was killed.
 const KILL_GRACE: Duration = Duration::from_secs(5);
 
@@ -56,6 +59,17 @@ pub struct Outcome {
     pub timed_out: bool,
     /// The last signal that was meant to end it, by whoever sent it.
     pub ended_by: Option<Signal>,
+    /// The process that sent it.
+    pub asked_by: Option<i32>,
+}
+
+/// Somebody in this process who has something to do while a sandbox runs.
+pub trait Beside {
+    /// What it waits for.
+    fn waits_for(&self) -> Vec<BorrowedFd<'_>>;
+
+    /// Its turn: something of that is there, or a while has passed. False: the sandbox is to end.
+    fn turn(&mut self) -> bool;
 }
 
 /// Starts to collect signals. To be done before the sandbox exists, so that none is lost.
@@ -65,21 +79,43 @@ pub fn watch() -> Result<Signals> {
 
 /// Waits for the end of a sandbox.
 pub fn wait(sandbox: &mut dyn Sandbox, signals: &Signals, timeout: Option<Duration>) -> Result<Outcome> {
+    wait_beside(sandbox, signals, timeout, None)
+}
+
+/// The same for who has something to do meanwhile.
+pub fn wait_beside(
+    sandbox: &mut dyn Sandbox,
+    signals: &Signals,
+    timeout: Option<Duration>,
+    mut beside: Option<&mut dyn Beside>,
+) -> Result<Outcome> {
     let now = Instant::now();
     let deadline = timeout.map(|t| (now + t, Stage::Running));
-    let mut watch = Watch { started: now, deadline, resized: None, timed_out: false, stopped: false, ended_by: None };
+    let mut watch = Watch {
+        started: now,
+        deadline,
+        resized: None,
+        timed_out: false,
+        stopped: false,
+        ended_by: None,
+        asked_by: None,
+    };
     loop {
         if let Some(status) = ended(sandbox)? {
             return watch.outcome(sandbox, status);
         }
         let mut relay = sandbox.relay();
-        let readable = watch.pause(signals, relay.as_deref())?;
+        let readable = watch.pause(signals, relay.as_deref(), beside.as_deref())?;
         if let Some(relay) = &mut relay {
             relay.pump(readable);
         }
+        if beside.as_mut().is_some_and(|beside| !beside.turn()) && !watch.stopped {
+            watch.ended_by = Some(Signal::SIGTERM);
+            watch.stop(sandbox);
+        }
         while let Ok(Some(arrived)) = signals.next() {
             if matches!(arrived.signal, Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTERM | Signal::SIGHUP) {
-                watch.ended_by = Some(arrived.signal);
+                (watch.ended_by, watch.asked_by) = (Some(arrived.signal), Some(arrived.sender));
             }
             match arrived.signal {
                 Signal::SIGCHLD => {}
@@ -115,15 +151,20 @@ struct Watch {
     timed_out: bool,
     stopped: bool,
     ended_by: Option<Signal>,
+    asked_by: Option<i32>,
 }
 
 impl Watch {
     /// Waits for a signal, a deadline, or bytes; whether our terminal has some.
-    fn pause(&self, signals: &Signals, relay: Option<&Relay>) -> Result<bool> {
-        let next = [self.deadline.map(|(at, _)| at), self.resized].into_iter().flatten().min();
+    fn pause(&self, signals: &Signals, relay: Option<&Relay>, beside: Option<&dyn Beside>) -> Result<bool> {
+        let turn = beside.map(|_| Instant::now() + TURN);
+        let next = [self.deadline.map(|(at, _)| at), self.resized, turn].into_iter().flatten().min();
         let left = next.map(|at| at.saturating_duration_since(Instant::now()));
         let left = left.map(|d| Timespec { tv_sec: d.as_secs() as i64, tv_nsec: i64::from(d.subsec_nanos()) });
+        let others = beside.map(|beside| beside.waits_for()).unwrap_or_default();
         let mut fds = vec![PollFd::new(signals, PollFlags::IN)];
+        fds.extend(others.iter().map(|fd| PollFd::new(fd, PollFlags::IN)));
+        // Last, for our terminal is the last of them.
         fds.extend(relay.map(Relay::poll_fds).unwrap_or_default());
         match poll(&mut fds, left.as_ref()) {
             Ok(_) => {
@@ -187,7 +228,7 @@ impl Watch {
     fn outcome(self, sandbox: &mut dyn Sandbox, status: WaitStatus) -> Result<Outcome> {
         let code = sandbox.exit_code(status);
         let code = if self.timed_out { Kind::Timeout.exit_code() } else { code? };
-        Ok(Outcome { code, timed_out: self.timed_out, ended_by: self.ended_by })
+        Ok(Outcome { code, timed_out: self.timed_out, ended_by: self.ended_by, asked_by: self.asked_by })
     }
 }
 

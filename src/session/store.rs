@@ -113,6 +113,26 @@ impl Store {
 }
 
 impl NewSession {
+    /// The directory of a session that is over, without its record. Whoever holds its lock has emptied it.
+    pub fn after(id: SessionId, dir: PathBuf, lock: Lock) -> std::io::Result<Self> {
+        fs::remove_file(dir.join("session.json"))?;
+        Ok(Self { id, dir, lock: Some(lock) })
+    }
+
+    /// The same under a new id.
+    pub fn renamed(mut self) -> std::io::Result<Self> {
+        let id = SessionId::new();
+        let dir = self.dir.with_file_name(id.as_str());
+        fs::rename(&self.dir, &dir)?;
+        (self.id, self.dir) = (id, dir);
+        Ok(self)
+    }
+
+    /// Leaves it to a copy of this process, which has its lock as well.
+    pub fn leave(mut self) {
+        self.lock = None;
+    }
+
     /// Its id.
     pub fn id(&self) -> &SessionId {
         &self.id
@@ -137,6 +157,7 @@ impl Drop for NewSession {
     fn drop(&mut self) {
         // `commit` takes the lock out; with it still here there is no record.
         if self.lock.is_some() {
+            let _ = crate::engine::native::remove_home_layer(&self.dir);
             let _ = crate::layer::remove::tree(&self.dir);
         }
     }

@@ -39,6 +39,9 @@ pub struct Kept {
 
 /// Copies what `wanted` names to `to`.
 pub fn keep(reader: &Reader, wanted: &[String], to: &Path) -> io::Result<Kept> {
+    if wanted.is_empty() {
+        return Ok(Kept::default());
+    }
     let mut keeper = Keeper {
         reader,
         host: Host::open(to)?,

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use crate::sys::process::{Side, bound, die_with_parent, exit_now, fork_into, unb
 use crate::sys::signal::{Signals, unblock_all};
 
 /// How often the attendant is asked whether it may go on.
-const TICK: Duration = Duration::from_millis(500);
+pub const TICK: Duration = Duration::from_millis(500);
 /// How long a child may take to clear up after it was asked to end.
 const GRACE: Duration = Duration::from_secs(20);
 /// What a program of the host may write into one file, and use of memory: what it reads may be made to take all. Memory
@@ -66,8 +66,12 @@ pub enum End {
 #[derive(Debug)]
 pub struct Child {
     pid: Pid,
-    pipes: [Option<OwnedFd>; 2],
+    pipes: Pipes,
 }
+
+/// The ends of stdout and stderr that are read, until each has ended.
+#[derive(Debug)]
+pub struct Pipes([Option<OwnedFd>; 2]);
 
 impl Child {
     /// Starts a program of the host. It dies with us.
@@ -140,7 +144,7 @@ impl Child {
             }
             // After the signals: one that tells of its end and comes later ends the next wait at once.
             if let Some(status) = self.ended()? {
-                self.rest(attendant)?;
+                self.pipes.rest(attendant)?;
                 let end = asked.map(|(end, _)| end).or(why);
                 return Ok(end.unwrap_or_else(|| End::Exit(plain_exit_code(status))));
             }
@@ -175,9 +179,9 @@ impl Child {
 
     /// Waits a moment, and takes what is there.
     fn pump(&mut self, attendant: &mut dyn Attendant, signals: &Signals) -> io::Result<()> {
-        let open: Vec<usize> = (0..2).filter(|n| self.pipes[*n].is_some()).collect();
+        let open: Vec<usize> = (0..2).filter(|n| self.pipes.0[*n].is_some()).collect();
         let mut fds = vec![PollFd::new(signals, PollFlags::IN)];
-        fds.extend(self.pipes.iter().flatten().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+        fds.extend(self.pipes.0.iter().flatten().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
         let time = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
         match poll(&mut fds, Some(&time)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -186,31 +190,50 @@ impl Child {
         let readable: Vec<usize> =
             open.into_iter().zip(&fds[1..]).filter(|(_, fd)| !fd.revents().is_empty()).map(|(n, _)| n).collect();
         for number in readable {
-            self.take(number, attendant)?;
+            self.pipes.take(number, attendant)?;
         }
         Ok(())
+    }
+}
+
+impl Pipes {
+    /// New ones that never keep us waiting, with the ends that are written to.
+    pub fn at_hand() -> io::Result<(Self, [OwnedFd; 2])> {
+        let (pipes, ends) = pipes()?;
+        pipes.0.iter().flatten().try_for_each(|pipe| rustix::io::ioctl_fionbio(pipe, true))?;
+        Ok((pipes, ends))
+    }
+
+    /// Those that are open.
+    pub fn open(&self) -> Vec<BorrowedFd<'_>> {
+        self.0.iter().flatten().map(AsFd::as_fd).collect()
+    }
+
+    /// Takes one piece of each.
+    pub fn take_both(&mut self, attendant: &mut dyn Attendant) -> io::Result<()> {
+        (0..2).try_for_each(|number| self.take(number, attendant).map(drop))
     }
 
     /// Takes one piece; how much it was.
     fn take(&mut self, number: usize, attendant: &mut dyn Attendant) -> io::Result<usize> {
-        let Some(pipe) = &self.pipes[number] else { return Ok(0) };
+        let Some(pipe) = &self.0[number] else { return Ok(0) };
         let mut buffer = [0; 64 << 10];
         match rustix::io::read(pipe, &mut buffer) {
-            Ok(0) => self.pipes[number] = None,
+            Ok(0) => self.0[number] = None,
             Ok(count) => {
                 attendant.output([Stream::Stdout, Stream::Stderr][number], &buffer[..count])?;
                 return Ok(count);
             }
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
-            Err(_) => self.pipes[number] = None,
+            Err(_) => self.0[number] = None,
         }
         Ok(0)
     }
 
     /// What was still in the pipes.
-    fn rest(&mut self, attendant: &mut dyn Attendant) -> io::Result<()> {
+    pub fn rest(&mut self, attendant: &mut dyn Attendant) -> io::Result<()> {
         for number in 0..2 {
-            if let Some(pipe) = &self.pipes[number] {
+            if let Some(pipe) = &self.0[number] {
                 rustix::io::ioctl_fionbio(pipe, true)?;
             }
             let mut taken = 0;
@@ -220,7 +243,7 @@ impl Child {
                     count => taken += count,
                 }
             }
-            self.pipes[number] = None;
+            self.0[number] = None;
         }
         Ok(())
     }
@@ -235,10 +258,10 @@ pub fn die_with(parent: Pid) {
 }
 
 /// Our ends, and the child's.
-fn pipes() -> io::Result<([Option<OwnedFd>; 2], [OwnedFd; 2])> {
+fn pipes() -> io::Result<(Pipes, [OwnedFd; 2])> {
     let (out, out_end) = pipe_with(PipeFlags::CLOEXEC)?;
     let (err, err_end) = pipe_with(PipeFlags::CLOEXEC)?;
-    Ok(([Some(out), Some(err)], [out_end, err_end]))
+    Ok((Pipes([Some(out), Some(err)]), [out_end, err_end]))
 }
 
 #[cfg(test)]

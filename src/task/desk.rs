@@ -15,13 +15,16 @@ use super::child::{Child, End};
 use super::events::Events;
 use super::halt::Halt;
 use super::herald::{Heard, Herald};
+use super::here::Here;
 use super::meter::Meter;
 use super::outcome::Outcome;
 use super::record::{CommandRecord, NetworkFacts, RunRecord, StageRecord};
 use super::source::{Host, url};
 use super::stage::{Reach, Stage};
 use crate::error::{Error, Kind, Result, reason};
+use crate::layer::remove;
 use crate::policy::limits::show_size;
+use crate::session::SessionId;
 use crate::setup::redact::Redactor;
 use crate::sys::signal::Signals;
 use crate::ui::sanitize;
@@ -39,6 +42,9 @@ pub const KILLED: u8 = 137;
 /// for that record: it goes with `work`, before.
 pub const BATCH: &str = "work/batch";
 const RESERVED: u64 = 128 << 10;
+
+/// Tells of the session whose directory the run has taken over, until it has made that its own.
+pub const ROOM: &str = "work/room.note";
 
 /// How often somebody looks whether a lock is free.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -59,6 +65,8 @@ pub struct Desk {
     began: Instant,
     open: Option<Open>,
     herald: Option<Herald>,
+    /// The session of the last command, by the process that made it.
+    pub session: Option<SessionId>,
     /// A log that nothing was written to, if there is one.
     empty: Option<PathBuf>,
 }
@@ -98,6 +106,7 @@ impl Desk {
             began: Instant::now(),
             open: None,
             herald: None,
+            session: None,
             empty: None,
         }
     }
@@ -199,6 +208,29 @@ impl Desk {
         }
     }
 
+    /// Whether output goes to events as well.
+    pub fn streams(&self) -> bool {
+        self.stream
+    }
+
+    /// Attends to what `body` waits for in this process. With what came of that comes why the watch had it ended.
+    pub fn attend_here<'a, T>(
+        &'a mut self,
+        stdin: &File,
+        watch: &'a mut Watch<'a>,
+        body: impl FnOnce(&mut Here<'_>) -> T,
+    ) -> Result<(T, Option<String>), Halt> {
+        // Nobody listens: whatever it says is the command's.
+        self.herald = None;
+        let Some(open) = &mut self.open else { return Err(Halt::infra("nothing is going on")) };
+        let events = self.stream.then_some(&mut self.events);
+        let mut attending = Attending::new(&mut open.logs, events, None, Some(watch), &self.secrets);
+        let mut here = Here::begin(stdin, &mut attending)?;
+        let came = body(&mut here);
+        let why = here.end().and_then(|why| attending.finish().map(|()| why));
+        Ok((came, why.map_err(|e| Error::io("write", &self.dir.join("logs"), e))?))
+    }
+
     /// Puts a command of the stage on record.
     pub fn note(&mut self, words: Words, exit: u8, started: String, duration_ms: u64) -> io::Result<()> {
         let Some(open) = &mut self.open else { return Ok(()) };
@@ -253,7 +285,7 @@ impl Desk {
 
     /// Ends the run: its record is written, and that is what makes it one that has ended.
     /// `ok`: the stage that it ended in did what it should, whatever came of the task.
-    pub fn finish(mut self, outcome: Outcome, reason: Option<String>, ok: bool) -> Result<()> {
+    pub fn finish(mut self, outcome: Outcome, reason: Option<String>, ok: bool) -> Result<RunRecord> {
         let ended = self.end(ok);
         let stages = &self.record.stages;
         self.record.ended_in = stages.iter().find(|stage| !stage.ok).or(stages.last()).map(|stage| stage.stage);
@@ -269,7 +301,8 @@ impl Desk {
             self.record.reason = Some(Error::io("write", &self.dir, e).message().to_owned());
         }
         self.record.exit = self.record.last_exit();
-        self.record.write(&self.dir)
+        self.record.write(&self.dir)?;
+        Ok(self.record)
     }
 
     fn tell_end(&mut self) -> io::Result<()> {
@@ -368,19 +401,42 @@ pub fn millis(began: Instant) -> u64 {
     began.elapsed().as_millis().try_into().unwrap_or(u64::MAX)
 }
 
-/// A directory for a run of a batch that begins now: `<timestamp>__<id>` in `out`.
-pub fn create_dir(out: &Path, id: &str, batch: &str) -> io::Result<PathBuf> {
+/// A directory for a run of a batch that begins now: `<timestamp>__<id>` in `out`. `spare` is the `work` of another run of
+/// that batch which is over.
+pub fn create_dir(out: &Path, id: &str, batch: &str, spare: Option<&Path>) -> io::Result<PathBuf> {
     let stamp: String = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let stamp: String = stamp.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
     let dir = out.join(format!("{stamp}__{id}"));
-    for part in ["logs", "artifacts", "task", "work"] {
-        std::fs::create_dir_all(dir.join(part))?;
+    std::fs::create_dir_all(&dir)?;
+    for part in ["logs", "artifacts", "task"] {
+        std::fs::create_dir(dir.join(part))?;
     }
+    let work = dir.join("work");
+    if spare.is_some_and(|spare| take_over(spare, &work).is_ok()) {
+        return Ok(dir);
+    }
+    // It may have come half of the way.
+    remove::tree(&work)?;
+    std::fs::create_dir(&work)?;
     let mut mark = File::create(dir.join(BATCH))?;
     mark.write_all(batch.as_bytes())?;
     // Not every file system can; then nothing is reserved.
     let _ = rustix::fs::fallocate(&mark, FallocateFlags::KEEP_SIZE, 0, RESERVED);
     Ok(dir)
+}
+
+/// Moves it, with its mark and the note of its session; all else in it was about the other run.
+fn take_over(spare: &Path, work: &Path) -> io::Result<()> {
+    std::fs::rename(spare, work)?;
+    let [mark, room] = [BATCH, ROOM].map(|path| Path::new(path).file_name().unwrap_or_default());
+    for entry in std::fs::read_dir(work)?.flatten().filter(|entry| entry.file_name() != mark) {
+        if entry.path().extension().is_some_and(|end| end == "note") {
+            std::fs::rename(entry.path(), work.join(room))?;
+        } else {
+            remove::tree(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -390,12 +446,28 @@ mod tests {
     use crate::task::spec;
 
     #[test]
+    fn a_run_takes_over_the_mark_of_another_and_nothing_else() {
+        let out = tempfile::tempdir().unwrap();
+        let first = create_dir(out.path(), "a", "batch", None).unwrap().join("work");
+        std::fs::write(first.join("run.note"), "x").unwrap();
+        std::fs::create_dir(first.join("dir")).unwrap();
+        for (id, spare) in [("b", first.as_path()), ("c", Path::new("/nowhere"))] {
+            let work = create_dir(out.path(), id, "batch", Some(spare)).unwrap().join("work");
+            let mut names: Vec<_> = std::fs::read_dir(&work).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            assert_eq!(names, ["batch", "room.note"][..if id == "b" { 2 } else { 1 }]);
+            assert_eq!(std::fs::read(work.join("batch")).unwrap(), b"batch");
+        }
+        assert!(!first.exists());
+    }
+
+    #[test]
     fn code_that_never_ends_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let task = dir.path().join("t.yaml");
         std::fs::write(&task, "id: t\nrepo: {path: .}\nrun: {command: x}\n").unwrap();
         let record = RunRecord::begun("r", &spec::read(&task).unwrap(), 1, "b", 1 << 20);
-        let run = create_dir(dir.path(), "r", "b").unwrap();
+        let run = create_dir(dir.path(), "r", "b", None).unwrap();
         let events = Events::create(&run.join("events.jsonl"), "r", None).unwrap();
         let mut desk = Desk::new(run, record, events, supervise::watch().unwrap(), 1 << 20, false);
         desk.most_code = 1 << 20;

@@ -12,6 +12,7 @@ pub mod expect;
 pub mod freeze;
 pub mod halt;
 pub mod herald;
+pub mod here;
 pub mod known;
 pub mod links;
 pub mod log;

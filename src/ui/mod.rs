@@ -6,6 +6,7 @@ pub mod key;
 pub mod sanitize;
 pub mod tty;
 
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 
 use crate::cli::{ColorChoice, GlobalArgs};
@@ -23,6 +24,8 @@ pub struct Ui {
     no_input: bool,
     color: bool,
     data_color: bool,
+    /// Where talk goes instead of stderr.
+    talk: Option<File>,
 }
 
 impl Ui {
@@ -41,7 +44,24 @@ impl Ui {
             color: color(auto_color(io::stderr().is_terminal())),
             // A variable that forces colours must not spoil a patch for the program that reads it.
             data_color: color(data_terminal && auto_color(data_terminal)),
+            talk: None,
         }
+    }
+
+    /// The same, with its talk in a file.
+    pub fn talking_to(self, talk: File) -> Self {
+        Self { talk: Some(talk), ..self }
+    }
+
+    /// A closed stderr must not end a run that is otherwise fine.
+    fn write(&self, text: &str) {
+        let _ = match &self.talk {
+            Some(talk) => (&*talk).write_all(text.as_bytes()),
+            None => {
+                let mut out = io::stderr().lock();
+                out.write_all(text.as_bytes()).and_then(|()| out.flush())
+            }
+        };
     }
 
     /// Says something that matters to a person, unless `-q`.
@@ -144,8 +164,7 @@ impl Ui {
 
     /// Shows something that belongs to a question, as it is: what came from a session has been escaped.
     pub fn show(&self, text: &str) {
-        let mut out = io::stderr().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        self.write(text);
     }
 
     /// How data of a session is written to stdout.
@@ -173,8 +192,7 @@ impl Ui {
     }
 
     fn line(&self, text: &str) {
-        // A closed stderr must not end a run that is otherwise fine.
-        let _ = writeln!(io::stderr().lock(), "{NAME}{text}");
+        self.write(&format!("{NAME}{text}\n"));
     }
 }
 

@@ -15,7 +15,7 @@ use rustix::thread::UnshareFlags;
 use serde_json::Value;
 
 use super::sink::Sink;
-use super::sweep::Sweeper;
+use super::spare::Spare;
 use super::table::Table;
 use super::worker::{self, Ended, Options, Order};
 use crate::cli::{ColorChoice, GlobalArgs};
@@ -24,7 +24,7 @@ use crate::error::{Error, Result, reason};
 use crate::paths::BytePath;
 use crate::process::supervise;
 use crate::settings::Places;
-use crate::sys::process::{Side, exit_now, fork_into};
+use crate::sys::process::{Side, exit_now, fork_into, let_go_of_streams};
 use crate::sys::signal::Signals;
 use crate::task::child::die_with;
 use crate::task::outcome::Outcome;
@@ -86,6 +86,8 @@ struct Running {
     stage: String,
     failure: Option<String>,
     is_done: bool,
+    /// What it comes to, if it has told.
+    entry: Option<Entry>,
     began: Instant,
 }
 
@@ -93,9 +95,6 @@ impl Batch<'_> {
     /// Runs all of it.
     pub fn run(mut self) -> Result<Done> {
         let signals = supervise::watch()?;
-        // Nobody needs one who has no next run.
-        let many = self.orders.len() > self.jobs;
-        let sweeper = many.then(|| Sweeper::start(&self.places, self.ui)).and_then(Result::ok);
         let mut table = Table::new(self.ui, self.orders.len());
         let mut done = Done { runs: Vec::new(), stopped: false, lost: None };
         let mut running: Vec<Running> = Vec::new();
@@ -108,7 +107,7 @@ impl Batch<'_> {
                 if let Some(run) = idle.pop().and_then(|worker| worker.give(next)) {
                     running.push(run);
                 } else {
-                    let worker = self.hire(&mut running, &mut idle, sweeper.as_ref())?;
+                    let worker = self.hire(&mut running, &mut idle)?;
                     let died = || Error::new("cannot start a run: its process died").hint("is there enough memory?");
                     running.push(worker.give(next).ok_or_else(died)?);
                 }
@@ -144,18 +143,19 @@ impl Batch<'_> {
         table.clear();
         let pids: Vec<Pid> = idle.iter().map(|worker| worker.pid).collect();
         drop(idle);
-        for pid in pids {
-            let _ = waitpid(Some(pid), WaitOptions::empty());
-        }
+        let ended = |pid: Pid| waitpid(Some(pid), WaitOptions::empty()).ok().flatten();
+        let cleared = |pid: Pid| ended(pid).is_none_or(|(_, status)| status.exit_status() == Some(0));
+        // All of them are waited for.
+        let left = pids.into_iter().filter(|pid| !cleared(*pid)).count();
         done.lost = self.events.take().and_then(|events| events.lost);
-        if sweeper.is_some_and(|sweeper| !sweeper.finish()) {
+        if left > 0 {
             self.ui.warn("not everything could be cleared away; `--resume` tries again");
         }
         Ok(done)
     }
 
     /// Starts a process for runs. It must hold nothing of the others: they end when nobody holds what they wait for.
-    fn hire(&self, running: &mut Vec<Running>, idle: &mut Vec<Worker>, sweeper: Option<&Sweeper>) -> Result<Worker> {
+    fn hire(&self, running: &mut Vec<Running>, idle: &mut Vec<Worker>) -> Result<Worker> {
         let failed = |e: std::io::Error| Error::new(format!("cannot start a run: {}", reason(&e)));
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()));
         let ((heard, says), (asks, orders)) = (pipe()?, pipe()?);
@@ -166,33 +166,30 @@ impl Batch<'_> {
                 drop((heard, orders));
                 running.clear();
                 idle.clear();
-                exit_now(self.work(File::from(asks), &says, sweeper, parent))
+                exit_now(self.work(File::from(asks), &says, parent))
             }
         }
     }
 
     /// The process of runs: one after the other, for as long as somebody asks.
-    fn work(&self, mut asks: File, says: &OwnedFd, sweeper: Option<&Sweeper>, parent: Pid) -> i32 {
+    fn work(&self, mut asks: File, says: &OwnedFd, parent: Pid) -> i32 {
         die_with(parent);
         let _ = setpgid(None, None);
         // Before the screen is taken away.
         let is_watched = self.is_watched();
-        if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
-            // The screen is the batch's.
-            let _ = rustix::stdio::dup2_stdin(&null);
-            let _ = rustix::stdio::dup2_stdout(&null);
-            let _ = rustix::stdio::dup2_stderr(&null);
-        }
+        // The screen is the batch's.
+        let_go_of_streams();
         let ui = Ui::new(&GlobalArgs { quiet: true, verbose: 0, color: ColorChoice::Never, no_input: true });
+        let mut spare = None;
         let mut number = [0; size_of::<usize>()];
         while asks.read_exact(&mut number).is_ok() {
             let Some(order) = self.orders.get(usize::from_ne_bytes(number)) else { return 125 };
-            if self.one(order, says, is_watched, sweeper, &ui).is_err() {
+            if self.one(order, says, is_watched, &mut spare, &ui).is_err() {
                 // Nobody listens any more.
                 return 125;
             }
         }
-        0
+        i32::from(spare.is_some_and(|spare| spare.clear().is_err()))
     }
 
     /// One run, from its first word to its last.
@@ -201,7 +198,7 @@ impl Batch<'_> {
         order: &Order,
         says: &OwnedFd,
         is_watched: bool,
-        sweeper: Option<&Sweeper>,
+        spare: &mut Option<Spare>,
         ui: &Ui,
     ) -> std::io::Result<()> {
         // In one piece: every word of JSON would be a write of its own.
@@ -211,8 +208,12 @@ impl Batch<'_> {
         };
         let began = |dir: &Path| drop(tell(PLACE, serde_json::json!(BytePath::from(dir))));
         let watcher = is_watched.then(|| says.try_clone()).transpose()?;
-        match worker::run(order, &self.options, watcher, began, sweeper, &self.places, ui) {
-            Ok(Ended::Recorded | Ended::Stopped) => {}
+        match worker::run(order, &self.options, watcher, began, spare, &self.places, ui) {
+            // What is too long for a line is in the record.
+            Ok(Ended::Recorded(entry)) if entry.reason.as_ref().is_none_or(|why| why.len() < LONGEST / 16) => {
+                return tell(DONE, serde_json::to_value(entry)?);
+            }
+            Ok(Ended::Recorded(_) | Ended::Stopped) => {}
             Err(error) => tell(FAILED, error.message().into())?,
         }
         tell(DONE, Value::Null)
@@ -317,6 +318,9 @@ impl Batch<'_> {
 
     /// What came of a run; `None` if it does not count.
     fn entry(&self, run: &Running, stopped: bool) -> Option<Entry> {
+        if run.entry.is_some() {
+            return run.entry.clone();
+        }
         let order = &self.orders[run.order];
         let unread = match run.dir.as_deref().map(|dir| (dir, RunRecord::read(dir))) {
             Some((dir, Ok(record))) => {
@@ -366,6 +370,7 @@ impl Worker {
             stage: String::new(),
             failure: None,
             is_done: false,
+            entry: None,
             began: Instant::now(),
         })
     }
@@ -379,7 +384,7 @@ impl Running {
 
     /// What a line says about this run. True: it is for nobody else.
     fn heard(&mut self, line: &[u8]) -> bool {
-        let Ok(event) = serde_json::from_slice::<Value>(line) else { return true };
+        let Ok(mut event) = serde_json::from_slice::<Value>(line) else { return true };
         match event["event"].as_str().unwrap_or_default() {
             PLACE => {
                 self.dir = serde_json::from_value::<BytePath>(event["data"].clone()).ok().map(|dir| dir.0);
@@ -392,6 +397,7 @@ impl Running {
             }
             DONE => {
                 self.is_done = true;
+                self.entry = serde_json::from_value(event["data"].take()).ok();
                 return true;
             }
             _ => {}

@@ -15,7 +15,7 @@ fn a_run_without_a_record_that_can_be_read_is_not_forgotten() {
     let ui = Ui::new(&GlobalArgs { quiet: true, verbose: 0, color: ColorChoice::Never, no_input: true });
     let batch = Batch {
         orders: vec![order],
-        options: Options { engine: None, max_log: 1, stream: false, clock: Clock::start() },
+        options: Options { engine: None, max_log: 1, stream: false, clock: Clock::start(), boss: 0 },
         jobs: 1,
         fail_fast: false,
         events: None,

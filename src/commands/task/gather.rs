@@ -102,6 +102,13 @@ pub struct Asked {
     pub kept: bool,
 }
 
+impl Asked {
+    /// Where what is wanted of a run goes.
+    pub fn place(&self, run: &Path) -> PathBuf {
+        if self.kept { run.to_path_buf() } else { run.join("work") }
+    }
+}
+
 /// The report of tests that the command cannot have written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Before {
@@ -164,7 +171,12 @@ fn changes(context: &Context<'_>, session: &Session, by: &str, goes_on: bool, ru
         details.risks.extend(look.risks_of(change));
         Ok(details)
     };
-    let commits = git::commits::list(&session.record.repo.0, session.dir());
+    // A commit is a change, here or in a gitdir that lies elsewhere.
+    let commits = if look.set().changes.is_empty() && !session.dir().join("mounts").exists() {
+        Ok(git::commits::Commits::default())
+    } else {
+        git::commits::list(&session.record.repo.0, session.dir())
+    };
     let commits = commits.map_or(json::Commits::UNKNOWN, json::Commits::from);
     let head = json::Head::of(session, whole);
     let mut file = create("changes.json")?;

@@ -1,5 +1,5 @@
-//! What of a stage happens in a sandbox, done in a process of its own: the same steps as `cowbox run`, with a task
-//! where that has settings, and nobody who could be asked.
+//! What of a stage happens in a sandbox: the same steps as `cowbox run`, with a task where that has settings, and nobody
+//! who could be asked.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,20 +8,24 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::gather::{self, Asked, Gathered};
-use super::job::{Job, argv};
+use super::job::{Call, Job, argv};
 use super::stand::Stand;
 use super::told::{self, Told};
 use super::watch;
 use crate::cli::{EngineChoice, GlobalArgs, NetworkArg, RunArgs, SetupArgs};
 use crate::commands::context::Context;
-use crate::error::{Error, Result};
+use crate::commands::launch::Begin;
+use crate::error::{Error, Result, reason};
 use crate::policy::mounts;
+use crate::process::supervise::Beside;
 use crate::session::clock::Clock;
+use crate::session::store::NewSession;
 use crate::session::{Session, SessionId};
 use crate::settings::Places;
 use crate::setup::make::Happened;
 use crate::setup::plan::Refused;
 use crate::task::freeze::Frozen;
+use crate::task::here::Here;
 use crate::task::known::Known;
 use crate::task::spec::{Convention, Network, Task};
 use crate::ui::Ui;
@@ -122,9 +126,16 @@ impl Subject {
         Ok(Told { steps, notices, container, interfaces, ..told })
     }
 
-    /// Runs a command, whose sandbox says `word` first if it can. `note` is told of the sandbox as soon as there is one.
-    pub fn run(&self, job: &Job, word: &str, note: &Path) -> Result<Told> {
-        let ui = ui(false);
+    /// Runs a command. With a `room` a new session is there; `here`: this process waits for it.
+    pub fn run(&self, call: Call<'_>, room: Option<NewSession>, here: Option<&mut Here<'_>>) -> Result<Told> {
+        let job = call.job;
+        let ui = match &here {
+            Some(here) => {
+                let unsaid = |e: std::io::Error| Error::new(format!("cannot keep what is said: {}", reason(&e)));
+                ui(false).talking_to(here.talk().map_err(unsaid)?)
+            }
+            None => ui(false),
+        };
         let context = Context::at(self.places.clone(), &ui);
         let mut args = self.args(Some(job))?;
         let resumed = job.session.as_ref().map(|id| session(&context, id)).transpose()?;
@@ -133,7 +144,12 @@ impl Subject {
             (args.mount, args.image) = (Vec::new(), None);
         }
         let (stand, choice) = Stand::new(self, &context, &args, Some(job), resumed.as_ref())?;
-        let launched = stand.run(&context, job, word, note, resumed, choice);
+        let begin = match (resumed, room) {
+            (Some(session), _) => Begin::Again(Box::new(session)),
+            (None, Some(room)) => Begin::In(room),
+            (None, None) => Begin::New,
+        };
+        let launched = stand.run(&context, call, begin, choice, here.map(|here| here as &mut dyn Beside));
         Ok(launched.unwrap_or_else(|error| Told { opened: true, ..stand.failed(&error) }))
     }
 

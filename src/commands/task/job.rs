@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 use super::gather::Asked;
@@ -29,6 +30,17 @@ pub struct Job {
     pub compared: bool,
     /// What is wanted of it when it has ended.
     pub asked: Option<Asked>,
+}
+
+/// A command on its way into a sandbox.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    /// What is to run.
+    pub job: &'a Job,
+    /// What its sandbox says first, if somebody listens.
+    pub word: Option<&'a str>,
+    /// Told of the sandbox as soon as there is one.
+    pub note: &'a Path,
 }
 
 /// A command as it is executed.

@@ -8,12 +8,13 @@ mod inside;
 mod job;
 mod run;
 mod sink;
+mod spare;
 mod stages;
 mod stand;
-mod sweep;
 mod table;
 mod told;
 mod verify;
+mod waiting;
 mod watch;
 mod worker;
 

@@ -85,7 +85,13 @@ pub fn run(args: TaskRunArgs, ui: &Ui) -> Result<u8> {
         }
     };
     plan.write(&out, &known, ui)?;
-    let options = Options { engine: plan.engine, max_log: plan.max_log, stream: args.stream, clock };
+    let options = Options {
+        engine: plan.engine,
+        max_log: plan.max_log,
+        stream: args.stream,
+        clock,
+        boss: worker::this_process(),
+    };
     let mut orders = Vec::new();
     let mut entries: BTreeMap<usize, Entry> = BTreeMap::new();
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! The stages of a run that need a sandbox, seen from outside: a process for each, its logs, its time, its limits.
+//! The stages of a run that need a sandbox, seen from outside: logs, time, limits.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,11 +9,14 @@ use super::answer::Answer;
 use super::gather::Gathered;
 use super::inside::Subject;
 use super::job::{Job, argv};
+use super::spare;
 use super::told::{Note, Told};
+use super::waiting::{Start, Waited};
 use super::watch::{self, Watch};
 use crate::commands::context::Context;
 use crate::error::{Error, Kind, Result};
 use crate::session::SessionId;
+use crate::session::store::NewSession;
 use crate::task::child::{Child, End};
 use crate::task::desk::{self, Desk, KILLED, Words};
 use crate::task::halt::Halt;
@@ -22,7 +25,7 @@ use crate::task::record::{EngineFacts, ImageFacts, Limit};
 use crate::task::stage::{Reach, Stage};
 
 /// How much longer than its time a stage may take to tell that it is up.
-const GRACE: Duration = Duration::from_secs(30);
+pub(super) const GRACE: Duration = Duration::from_secs(30);
 /// How long looking at what a command left may take.
 pub const COLLECTING: Duration = Duration::from_secs(600);
 
@@ -34,6 +37,10 @@ pub struct Stages<'a> {
     pub desk: &'a mut Desk,
     /// What it is about.
     pub subject: Subject,
+    /// The directory of a session, for the first that it makes.
+    pub room: Option<NewSession>,
+    /// Who has it run: only that process may stop it.
+    pub boss: i32,
 }
 
 /// A command that has run.
@@ -131,27 +138,16 @@ impl Stages<'_> {
     }
 
     fn attended(&mut self, job: &Job, note: &Path) -> Result<Ran, Halt> {
-        let (answer, gathered) = (Answer::new()?, Answer::new()?);
         let stdin = self.stdin()?;
-        let (subject, run) = (self.subject.clone(), self.desk.dir.clone());
-        // Nobody else can know it before the sandbox has said it.
-        let word = SessionId::new().to_string();
-        self.desk.listen_for(&word);
-        let child = fork(Some(stdin), || {
-            let told = subject.run(job, &word, note).unwrap_or_else(|error| Told::failure(&error));
-            let failed = answer.give(&told).is_err();
-            // Here, for there is a process already that nobody needs for anything else.
-            let id = told.session.as_deref().and_then(SessionId::parse).filter(|_| !told.interrupted);
-            if let (Some(id), Some(asked)) = (id, &job.asked) {
-                let _ = gathered.give(&subject.gather(&id, asked, &if asked.kept { run } else { run.join("work") }));
-            }
-            u8::from(failed)
-        })?;
+        let wanted = self.room.take_if(|_| job.session.is_none());
+        // Without it a new one is made.
+        let room = wanted.and_then(|room| spare::renew(room).ok());
+        // It has another name by now.
+        let _ = std::fs::remove_file(self.desk.dir.join(desk::ROOM));
         let disk = self.subject.frozen.task.environment.resources.disk.map(|size| size.0);
         let mut watch = Watch::new(self.context, note, disk);
         let (started, began) = (desk::now(), Instant::now());
-        let end = self.desk.attend(child, GRACE, None, Some(&mut || watch.look()))?;
-        let told = answer.take::<Told>().ok_or_else(Told::died);
+        let Waited { end, told, gathered } = self.wait(Start { job, note, stdin, room }, &mut watch)?;
         told.iter().for_each(|told| self.remember(told));
         // What keeps it from starting may be the doing of an agent, and must not look like the fault of somebody else.
         let is_agents = job.session.is_some() && told.as_ref().is_ok_and(|told| told.opened && !told.of_host);
@@ -185,13 +181,14 @@ impl Stages<'_> {
             Err(_) => {}
         }
         let session = told.as_ref().ok().and_then(|told| SessionId::parse(told.session.as_deref()?));
+        self.desk.session = session.clone();
         let halt = match halt {
             Some(Halt::Over(Outcome::InfraError, why)) if is_agents => Some(Halt::Over(Outcome::Failed, why)),
             halt => halt,
         };
         match (halt, session) {
             (Some(halt), _) => Err(halt),
-            (None, Some(session)) => Ok(Ran { session, code, gathered: gathered.take() }),
+            (None, Some(session)) => Ok(Ran { session, code, gathered }),
             (None, None) => Err(Halt::infra("the stage did not say what came of it")),
         }
     }
@@ -268,7 +265,7 @@ fn millis(time: Duration) -> u64 {
     time.as_millis().try_into().unwrap_or(u64::MAX)
 }
 
-fn fork(stdin: Option<File>, work: impl FnOnce() -> u8) -> Result<Child, Halt> {
+pub(super) fn fork(stdin: Option<File>, work: impl FnOnce() -> u8) -> Result<Child, Halt> {
     let stdin = match stdin {
         Some(file) => file,
         None => File::open("/dev/null")?,

@@ -1,17 +1,17 @@
 //! What a sandbox of a task stands on: the same choices as those of `cowbox run`, with a task where that has settings.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use super::inside::Subject;
-use super::job::Job;
+use super::job::{Call, Job};
 use super::told::{Note, Told};
 use crate::cli::RunArgs;
 use crate::commands::context::Context;
 use crate::commands::environment::{self, Setting};
 use crate::commands::heal::Word;
-use crate::commands::launch::Launch;
+use crate::commands::launch::{Begin, Launch};
 use crate::commands::planning::{check_mounts, plan_with};
 use crate::commands::profile;
 use crate::commands::remember::plan_again;
@@ -20,6 +20,7 @@ use crate::error::{self, Error, Result};
 use crate::layer::{access, remove};
 use crate::plan::Plan;
 use crate::policy;
+use crate::process::supervise::Beside;
 use crate::profile::{self as profiles, Profile};
 use crate::repo::Repo;
 use crate::session::{Session, id};
@@ -152,20 +153,22 @@ impl<'a> Stand<'a> {
     pub(super) fn run(
         &self,
         context: &Context<'_>,
-        job: &Job,
-        word: &str,
-        note: &Path,
-        resumed: Option<Session>,
+        call: Call<'_>,
+        begin: Begin,
         choice: Choice,
+        beside: Option<&mut dyn Beside>,
     ) -> Result<Told> {
+        let Call { job, word, note } = call;
         let engine = self.engine.as_ref();
-        if let Some(layer) = resumed.as_ref().and_then(|session| native::home_layer(session.dir())) {
+        if let Begin::Again(session) = &begin
+            && let Some(layer) = native::home_layer(session.dir())
+        {
             // What an agent put there would be in no record. In a container it is gone as well.
             access::in_child(|| remove::tree(&layer)).map_err(|e| e.context("cannot clear the home"))?;
         }
-        let (mut plan, found) = match &resumed {
-            Some(session) => (self.plan_again(context, session, choice)?, None),
-            None => self.plan(context, choice, None)?,
+        let (mut plan, found) = match &begin {
+            Begin::Again(session) => (self.plan_again(context, session, choice)?, None),
+            Begin::New | Begin::In(_) => self.plan(context, choice, None)?,
         };
         if job.agent
             && let Some(agent) = &self.agent
@@ -179,8 +182,8 @@ impl<'a> Stand<'a> {
         }
         plan.private_dirs = vec![context.places.state.clone(), context.places.cache.clone()];
         plan.private_dirs.extend(self.hidden.clone());
-        plan.announce = Some(word.to_owned());
-        if engine.record().kind == Kind::Native {
+        plan.announce = word.map(str::to_owned);
+        if let Some(word) = word.filter(|_| engine.record().kind == Kind::Native) {
             // It has no helper; its network is seen from outside.
             context.ui.show(&format!("{}\n", herald::line(word)));
         }
@@ -188,7 +191,9 @@ impl<'a> Stand<'a> {
         plan.ephemeral = true;
         let mut told = self.told(&plan, found.as_ref());
         // Whoever clears up after us finds it by that alone.
-        let tell = |session: &Session| Note::of(session).write(note).map_err(|e| Error::io("write", note, e));
+        let has_limits = !plan.limits.is_empty();
+        let tell =
+            |session: &Session| Note::of(session, has_limits).write(note).map_err(|e| Error::io("write", note, e));
         let launch = Launch {
             context,
             engine,
@@ -203,12 +208,12 @@ impl<'a> Stand<'a> {
         };
         (told.started, told.duration_ms) = (desk::now(), 0);
         let began = Instant::now();
-        let finished = launch.attached(plan, resumed).inspect_err(|_| detect::forget(&context.places.cache))?;
+        let finished = launch.attached(plan, begin, beside).inspect_err(|_| detect::forget(&context.places.cache))?;
         told.duration_ms = desk::millis(began);
         told.session = Some(finished.session.record.id.to_string());
         told.code = Some(finished.code);
         told.timed_out = finished.timed_out;
-        told.interrupted = finished.interrupted;
+        (told.interrupted, told.asked_by) = (finished.interrupted, finished.asked_by);
         told.opened = true;
         match finished.failure {
             // That is the task's own: it names what is not there.

@@ -44,6 +44,8 @@ pub struct Told {
     pub timed_out: bool,
     /// Whether it did not end by itself, for that or any other reason.
     pub interrupted: bool,
+    /// The process that wanted that.
+    pub asked_by: Option<i32>,
     /// Whether it got as far as to a sandbox over what the stages before left.
     pub opened: bool,
     /// Where the setup makes what it makes, while it does.
@@ -151,8 +153,8 @@ pub struct Note {
 }
 
 impl Note {
-    /// Of a session whose sandbox has just been made.
-    pub fn of(session: &Session) -> Self {
+    /// Of a session whose sandbox has just been made; `has_limits`: those are wanted.
+    pub fn of(session: &Session, has_limits: bool) -> Self {
         let run = session.record.incarnation.as_ref();
         let init = run.and_then(|run| run.init.as_ref()).map(|init| init.pid);
         Self {
@@ -161,7 +163,7 @@ impl Note {
             container: run.and_then(|run| run.container.clone()),
             init,
             interfaces: init.and_then(interfaces),
-            limits: init.map(limits).unwrap_or_default(),
+            limits: init.filter(|_| has_limits).map(limits).unwrap_or_default(),
         }
     }
 

@@ -47,7 +47,13 @@ pub fn verify(args: TaskVerifyArgs, ui: &Ui) -> Result<u8> {
     no_runs_in_code(&out, [(from.as_path(), &task)])?;
     let out = out::create(&out)?;
     let order = Order { task, from, repeat: 1, batch: SessionId::new().to_string(), out: out.clone() };
-    let options = Options { engine, max_log: record.max_log, stream: false, clock: Clock::start() };
+    let options = Options {
+        engine,
+        max_log: record.max_log,
+        stream: false,
+        clock: Clock::start(),
+        boss: super::worker::this_process(),
+    };
     let batch =
         Batch { orders: vec![order], options, jobs: 1, fail_fast: false, events: None, places: Places::find()?, ui };
     told_before(&record, &dir, ui);

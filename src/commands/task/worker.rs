@@ -9,15 +9,15 @@ use serde_json::json;
 use super::gather::{Asked, Before, Gathered};
 use super::inside::Subject;
 use super::job::Job;
+use super::spare::{self, Spare};
 use super::stages::{COLLECTING, Stages};
-use super::sweep::Sweeper;
 use crate::cli::EngineChoice;
 use crate::commands::context::Context;
 use crate::error::{Error, Result};
 use crate::process::supervise;
 use crate::session::SessionId;
 use crate::session::clock::Clock;
-use crate::session::lock::Lock;
+use crate::session::store::NewSession;
 use crate::settings::Places;
 use crate::task::desk::{self, Desk};
 use crate::task::events::Events;
@@ -26,6 +26,7 @@ use crate::task::freeze::Frozen;
 use crate::task::halt::Halt;
 use crate::task::outcome::{self, Outcome};
 use crate::task::record::{RepoFacts, RunRecord};
+use crate::task::report::Entry;
 use crate::task::source::mirror::Wanted;
 use crate::task::source::{self, Mirror, Source, Wish};
 use crate::task::spec::{Repo, Task};
@@ -58,31 +59,40 @@ pub struct Options {
     pub stream: bool,
     /// What is older than this is the code of tasks that take it as it is.
     pub clock: Clock,
+    /// The process that may stop them.
+    pub boss: i32,
+}
+
+/// This process, as the one that may stop runs.
+pub fn this_process() -> i32 {
+    rustix::process::getpid().as_raw_pid()
 }
 
 /// How a run ended, for whoever started it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Ended {
-    /// Its record is written.
-    Recorded,
+    /// Its record is written; what it comes to.
+    Recorded(Box<Entry>),
     /// It was asked to stop: it does not count.
     Stopped,
 }
 
-/// Does it. The directory of the run is told through `began` as soon as there is one.
+/// Does it. The directory of the run is told through `began` as soon as there is one. `spare` is what the run before has
+/// left, and then what this one leaves.
 pub fn run(
     order: &Order,
     options: &Options,
     watcher: Option<OwnedFd>,
     began: impl FnOnce(&Path),
-    sweeper: Option<&Sweeper>,
+    spare: &mut Option<Spare>,
     places: &Places,
     ui: &Ui,
 ) -> Result<Ended> {
     let context = Context::at(places.clone(), ui);
     let id = SessionId::new().to_string();
-    let dir =
-        desk::create_dir(&order.out, &id, &order.batch).map_err(|e| Error::io("create a run in", &order.out, e))?;
+    let (room, work) = spare.take().map(|spare| (spare.session, spare.work)).unzip();
+    let dir = desk::create_dir(&order.out, &id, &order.batch, work.as_deref())
+        .map_err(|e| Error::io("create a run in", &order.out, e))?;
     began(&dir);
     let unwritable = |e| Error::io("write", &dir, e);
     let mut events = Events::create(&dir.join("events.jsonl"), &id, watcher).map_err(unwritable)?;
@@ -91,9 +101,10 @@ pub fn run(
     let record = RunRecord::begun(&id, &order.task, order.repeat, &order.batch, options.max_log);
     let desk = Desk::new(dir.clone(), record, events, supervise::watch()?, options.max_log, options.stream);
     let mut worker = Worker { context: &context, desk, options: *options };
-    let came = worker.all(order);
-    let later = sweeper.filter(|_| !matches!(came, Err(Halt::Stopped))).is_some_and(|sweeper| sweeper.takes(&dir));
-    let clear = if later { Ok(()) } else { clear_away(&context, &dir) };
+    let came = worker.all(order, room);
+    let own = worker.desk.session.take().filter(|_| !matches!(came, Err(Halt::Stopped)));
+    *spare = own.and_then(|own| Spare::of(&context, &dir, &own));
+    let clear = if spare.is_some() { Ok(()) } else { clear_away(&context, &dir) };
     match came {
         Err(Halt::Stopped) => {
             let _ = worker.desk.notice("stopped; this run does not count");
@@ -101,12 +112,12 @@ pub fn run(
             Ok(Ended::Stopped)
         }
         Err(Halt::Over(outcome, why)) => {
-            worker.desk.finish(outcome, Some(why), false)?;
-            clear.map(|()| Ended::Recorded)
+            let record = worker.desk.finish(outcome, Some(why), false)?;
+            clear.map(|()| Ended::Recorded(Box::new(Entry::new(&record, &dir))))
         }
         Ok((outcome, why)) => {
-            worker.desk.finish(outcome, why, true)?;
-            clear.map(|()| Ended::Recorded)
+            let record = worker.desk.finish(outcome, why, true)?;
+            clear.map(|()| Ended::Recorded(Box::new(Entry::new(&record, &dir))))
         }
     }
 }
@@ -119,7 +130,7 @@ struct Worker<'a> {
 
 impl Worker<'_> {
     /// The stages, in their order. What fails first is what the run ends with.
-    fn all(&mut self, order: &Order) -> Result<(Outcome, Option<String>), Halt> {
+    fn all(&mut self, order: &Order, room: Option<NewSession>) -> Result<(Outcome, Option<String>), Halt> {
         let frozen = Frozen::new(&order.task, &order.from, &self.desk.dir)?;
         // Also of code that cannot be had it is known where it should have come from.
         let from = frozen.task.repo.from();
@@ -139,7 +150,7 @@ impl Worker<'_> {
         let (below, env) = (Vec::new(), Default::default());
         let out = order.out.clone();
         let subject = Subject { frozen, root: source.root.clone(), below, env, engine, run, clock, places, out };
-        let mut stages = Stages { context: self.context, desk: &mut self.desk, subject };
+        let mut stages = Stages { context: self.context, desk: &mut self.desk, subject, room, boss: self.options.boss };
         stages.compat()?;
         stages.setup()?;
         stages.run_all()
@@ -194,7 +205,7 @@ pub fn clear(context: &Context<'_>, run: &Path) -> Result<()> {
         let Some(id) = id else { continue };
         let session = match context.store.read(&id) {
             Ok(None) => {
-                finish_removal(&context.store.dir(&id));
+                spare::remove_leftover(&context.store.dir(&id));
                 None
             }
             session => session.ok().flatten(),
@@ -207,15 +218,6 @@ pub fn clear(context: &Context<'_>, run: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Whoever removed a session may have been killed before its last step. Nothing but a lock that nobody holds is left.
-fn finish_removal(dir: &Path) {
-    let Ok(mut listing) = fs::read_dir(dir) else { return };
-    let is_bare = listing.all(|entry| entry.is_ok_and(|entry| entry.file_name() == "lock"));
-    if is_bare && let Ok(Some(_lock)) = Lock::try_take(dir) {
-        let _ = crate::layer::remove::tree(dir);
-    }
 }
 
 impl Stages<'_> {
@@ -349,9 +351,9 @@ impl Stages<'_> {
     }
 
     /// Looks at a session in a process of its own.
-    fn gather(&mut self, session: &SessionId, asked: Asked) -> Result<Gathered, Halt> {
-        let (dir, subject) = (self.desk.dir.clone(), self.subject.clone());
-        self.apart(|| subject.gather(session, &asked, &dir))
+    pub(super) fn gather(&mut self, session: &SessionId, asked: Asked) -> Result<Gathered, Halt> {
+        let (place, subject) = (asked.place(&self.desk.dir), self.subject.clone());
+        self.apart(|| subject.gather(session, &asked, &place))
     }
 
     /// Puts on record what was found.

@@ -1,7 +1,7 @@
 //! Whatever is wrong with a task has an outcome, a message, a record up to there, and leaves nothing.
 
 use super::Tasks;
-use crate::common::{Engine, on_containers, on_every_engine};
+use crate::common::{Engine, on, on_containers, on_every_engine};
 
 on_every_engine!(
     code_that_is_not_there_is_told,
@@ -16,6 +16,7 @@ on_every_engine!(
     expectations_that_do_not_hold_are_told,
 );
 on_containers!(an_image_that_is_not_there_is_told);
+on!(native: a_command_of_too_many_letters_is_told, scripts_of_fixes_have_the_time_of_their_stage_together);
 
 fn code_that_is_not_there_is_told(engine: Engine) {
     let tasks = Tasks::new(engine);
@@ -154,6 +155,31 @@ fn a_command_that_is_not_there_proves_nothing(engine: Engine) {
     let agent = "agent: {command: 'true', network: none}\nexpect: {fail: true}\n";
     // Who could have taken it away has not failed as expected, and is not excused.
     tasks.one("agent", &format!("{body}{agent}")).is("failed");
+}
+
+/// What is said about it is more than a pipe holds.
+fn a_command_of_too_many_letters_is_told(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    let body = format!(
+        "repo: {{path: ../home/api}}\nsetup: {{convention: none}}\nrun: {{command: ['{}']}}\n",
+        "x".repeat(100_000)
+    );
+    let run = tasks.one("long", &body).is("infra-error");
+    assert_eq!(run.reason(), "the command could not be run: it ended with 126");
+    assert!(run.text("logs/run.stderr").contains("xxx"));
+}
+
+fn scripts_of_fixes_have_the_time_of_their_stage_together(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    let script = |name: &str| format!("{{name: {name}, script: 'sleep 3; echo {name} > {name}'}}");
+    let body = format!(
+        "repo: {{path: ../home/api}}\nenvironment: {{timeout: {{setup: 5s}}}}\nrun: {{command: 'true'}}\n\
+         setup: {{convention: none, compat: [{}, {}]}}\n",
+        script("one"),
+        script("two")
+    );
+    let run = tasks.one("slow", &body).is("timeout");
+    assert_eq!(run.reason(), "compat took longer than 5s");
 }
 
 fn a_pass_before_the_agent_is_unexpected(engine: Engine) {

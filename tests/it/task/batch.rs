@@ -20,6 +20,9 @@ on!(native:
     one_batch_at_a_time_in_a_directory,
     what_nobody_got_to_is_cleared_away_by_resume,
     runs_one_after_the_other_share_nothing,
+    nothing_that_a_run_did_to_its_directories_reaches_the_next,
+    a_session_of_a_task_that_is_stopped_is_a_failure,
+    a_batch_that_is_stopped_unwatched_goes_on_where_it_was,
     a_second_signal_says_nothing_about_a_task,
     a_terminal_shows_a_table,
     nothing_of_a_table_stays_on_the_screen,
@@ -226,10 +229,11 @@ fn what_nobody_got_to_is_cleared_away_by_resume(engine: Engine) {
     let _ = tasks.run(&["--resume", "runs"], &[]).output().ok();
     assert!(!work.exists());
     assert!(tasks.sandbox.session_ids().is_empty());
-    // Killed right before the last step.
-    for last in [None, Some("lock")] {
+    // Killed right before the last step, or between one run and the next in the same directories.
+    for (file, directory) in [(None, None), (Some("lock"), None), (Some("lock"), Some("work"))] {
         fs::create_dir(&dir).unwrap();
-        last.inspect(|name| fs::write(dir.join(name), "").unwrap());
+        file.inspect(|name| fs::write(dir.join(name), "").unwrap());
+        directory.inspect(|name| fs::create_dir(dir.join(name)).unwrap());
         put_back();
         let _ = tasks.run(&["--resume", "runs"], &[]).output().ok();
         assert!(tasks.sandbox.session_ids().is_empty());
@@ -259,6 +263,63 @@ fn runs_one_after_the_other_share_nothing(engine: Engine) {
     assert_eq!(printed(3), b"four\n");
     assert!(fs::read_to_string(runs[0].dir.join("changes.patch")).unwrap().contains("+made"));
     assert_eq!(fs::read(runs[3].dir.join("changes.patch")).unwrap(), b"");
+    tasks.nothing_is_left();
+}
+
+/// Who stops a session stops its command; the batch goes on, and the run has ended.
+fn a_session_of_a_task_that_is_stopped_is_a_failure(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.task("a", &format!("{NONE}run: {{command: 'echo up; exec sleep 600'}}\n"));
+    tasks.task("b", &format!("{NONE}run: {{command: 'true'}}\n"));
+    let batch = tasks.run(&["-j", "1"], &["tasks"]).spawn();
+    runs_a_session(&tasks);
+    let id = tasks.sandbox.session_ids().remove(0);
+    let _ = tasks.sandbox.cowbox(&["stop", &id]).output();
+    let _ = batch.wait().code(1);
+    let mut runs = tasks.runs();
+    runs.sort_by_key(|run| run.record["task"].as_str().unwrap().to_owned());
+    let outcomes: Vec<_> = runs.iter().map(|run| run.record["outcome"].as_str().unwrap()).collect();
+    assert_eq!(outcomes, ["failed", "passed"]);
+    assert_eq!(runs[0].record["exit"], 143);
+    tasks.nothing_is_left();
+}
+
+/// The same where nobody listens to what happens: the run waits for its sandbox by itself.
+fn a_batch_that_is_stopped_unwatched_goes_on_where_it_was(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.task("a", &format!("{NONE}run: {{command: 'exec sleep 5'}}\n"));
+    let batch = tasks.run(&[], &["tasks"]).spawn();
+    runs_a_session(&tasks);
+    batch.signal(Signal::SIGTERM);
+    let _ = batch.wait().code(130);
+    assert_eq!(tasks.runs().len(), 0);
+    tasks.nothing_is_left();
+    tasks.sandbox.check_leftovers();
+    let _ = tasks.run(&["--resume", "runs"], &[]).output().ok();
+}
+
+fn runs_a_session(tasks: &Tasks) {
+    let runs = |id: &String| tasks.sandbox.record(id).is_some_and(|record| record["state"] == "running");
+    wait_until("a command runs", || tasks.sandbox.session_ids().iter().any(runs).then_some(()));
+}
+
+/// Runs that leave nothing have their directories after each other. What they did to those is gone.
+fn nothing_that_a_run_did_to_its_directories_reaches_the_next(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    let looks = "stat -c '%a %Y' .; stat -c %a ~; ls -A ~";
+    let bodies = [looks, "chmod 700 . ~; touch -d 2001-02-03 . ~; mkdir d ~/d; touch d/f ~/d/f; rm -r d ~/d", looks];
+    for (number, body) in bodies.into_iter().enumerate() {
+        let body = serde_json::to_string(body).unwrap();
+        tasks.task(&format!("t{number}"), &format!("{NONE}run: {{command: {body}}}\n"));
+    }
+    let _ = tasks.run(&["-j", "1"], &["tasks"]).output().ok();
+    let mut runs = tasks.runs();
+    runs.sort_by_key(|run| run.record["task"].as_str().unwrap().to_owned());
+    let printed = |run: usize| fs::read_to_string(runs[run].dir.join("logs/run.stdout")).unwrap();
+    assert_eq!(printed(0), printed(2));
+    assert!(fs::read_to_string(runs[2].dir.join("changes.json")).unwrap().contains("\"changes\": []"));
+    let session = |run: usize| runs[run].stage("run")["session"].clone();
+    assert!(session(0) != session(1) && session(1) != session(2), "each has a session of its own");
     tasks.nothing_is_left();
 }
 
