@@ -1,5 +1,6 @@
 //! What most verbs start from: the places, the store, the repo, and one session in its true state.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use super::failed;
@@ -20,6 +21,15 @@ pub struct Context<'a> {
     pub places: Places,
     pub store: Store,
     pub ui: &'a Ui,
+    rights: Rights,
+}
+
+/// What may be done to read layers of other ids.
+enum Rights {
+    /// This process enters a namespace for that, and stays there.
+    Taken,
+    /// Nothing; whether it would have had to.
+    Kept(Cell<bool>),
 }
 
 impl<'a> Context<'a> {
@@ -30,7 +40,17 @@ impl<'a> Context<'a> {
     /// The same for who knows the places already.
     pub fn at(places: Places, ui: &'a Ui) -> Self {
         let store = Store::new(&places.state);
-        Self { places, store, ui }
+        Self { places, store, ui, rights: Rights::Taken }
+    }
+
+    /// For a process that goes on with other work: whatever a session holds, it must stay who it is.
+    pub fn staying(self) -> Self {
+        Self { rights: Rights::Kept(Cell::new(false)), ..self }
+    }
+
+    /// Whether something could not be read for that reason.
+    pub fn has_stayed(&self) -> bool {
+        matches!(&self.rights, Rights::Kept(refused) if refused.get())
     }
 
     /// The repo that the user stands in; `-C` has been followed by now.
@@ -129,6 +149,10 @@ impl<'a> Context<'a> {
 
     /// Makes the layers of a session readable to this process, whatever ids their files have.
     pub fn gain_access(&self, session: &Session) -> Result<()> {
+        if let Rights::Kept(refused) = &self.rights {
+            refused.set(true);
+            return Err(Error::new("more rights are needed to read the layers than this process may take"));
+        }
         self.reclaim(session)?;
         access::gain()
     }

@@ -75,8 +75,6 @@ pub struct Finished {
     pub interrupted: bool,
     /// The clock did.
     pub timed_out: bool,
-    /// The process that did.
-    pub asked_by: Option<i32>,
     /// The command was never started, though the session was.
     pub failure: Option<Error>,
     /// What was held of the host from the start.
@@ -233,13 +231,13 @@ impl Launch<'_> {
         }
         let ended = supervise::wait_beside(sandbox.as_mut(), &signals, self.timeout, beside);
         drop(sandbox);
-        let (mut interrupted, mut timed_out, mut asked_by) = (false, false, None);
+        let (mut interrupted, mut timed_out) = (false, false);
         let (code, failure) = match ended {
             Ok(outcome) => {
                 if outcome.timed_out {
                     ui.say("the time ran out; everything in the sandbox was ended");
                 }
-                (timed_out, asked_by) = (outcome.timed_out, outcome.asked_by);
+                timed_out = outcome.timed_out;
                 interrupted = outcome.timed_out || outcome.ended_by.is_some();
                 (outcome.code, None)
             }
@@ -271,7 +269,7 @@ impl Launch<'_> {
             }
             let _ = writeln!(parent, "started {id}");
         }
-        Ok(Finished { session, lock, code, interrupted, timed_out, asked_by, failure, start })
+        Ok(Finished { session, lock, code, interrupted, timed_out, failure, start })
     }
 
     /// Locks a session that stopped, and makes sure that it still is as it was when it was looked at.

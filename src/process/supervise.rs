@@ -59,8 +59,6 @@ pub struct Outcome {
     pub timed_out: bool,
     /// The last signal that was meant to end it, by whoever sent it.
     pub ended_by: Option<Signal>,
-    /// The process that sent it.
-    pub asked_by: Option<i32>,
 }
 
 /// Somebody in this process who has something to do while a sandbox runs.
@@ -91,15 +89,7 @@ pub fn wait_beside(
 ) -> Result<Outcome> {
     let now = Instant::now();
     let deadline = timeout.map(|t| (now + t, Stage::Running));
-    let mut watch = Watch {
-        started: now,
-        deadline,
-        resized: None,
-        timed_out: false,
-        stopped: false,
-        ended_by: None,
-        asked_by: None,
-    };
+    let mut watch = Watch { started: now, deadline, resized: None, timed_out: false, stopped: false, ended_by: None };
     loop {
         if let Some(status) = ended(sandbox)? {
             return watch.outcome(sandbox, status);
@@ -115,7 +105,7 @@ pub fn wait_beside(
         }
         while let Ok(Some(arrived)) = signals.next() {
             if matches!(arrived.signal, Signal::SIGINT | Signal::SIGQUIT | Signal::SIGTERM | Signal::SIGHUP) {
-                (watch.ended_by, watch.asked_by) = (Some(arrived.signal), Some(arrived.sender));
+                watch.ended_by = Some(arrived.signal);
             }
             match arrived.signal {
                 Signal::SIGCHLD => {}
@@ -151,7 +141,6 @@ struct Watch {
     timed_out: bool,
     stopped: bool,
     ended_by: Option<Signal>,
-    asked_by: Option<i32>,
 }
 
 impl Watch {
@@ -228,7 +217,7 @@ impl Watch {
     fn outcome(self, sandbox: &mut dyn Sandbox, status: WaitStatus) -> Result<Outcome> {
         let code = sandbox.exit_code(status);
         let code = if self.timed_out { Kind::Timeout.exit_code() } else { code? };
-        Ok(Outcome { code, timed_out: self.timed_out, ended_by: self.ended_by, asked_by: self.asked_by })
+        Ok(Outcome { code, timed_out: self.timed_out, ended_by: self.ended_by })
     }
 }
 

@@ -21,7 +21,17 @@ impl SessionId {
     }
 
     fn from_parts(millis: u128, random: u128) -> Self {
-        let value = (millis << 80) | (random & ((1 << 80) - 1));
+        Self::of_value((millis << 80) | (random & ((1 << 80) - 1)))
+    }
+
+    /// The one that comes `steps` after it: known to whoever knows this one, before it is used.
+    pub fn after(&self, steps: u32) -> Self {
+        let digit = |b: u8| ALPHABET.iter().position(|known| *known == b).unwrap_or(0) as u128;
+        let value = self.0.bytes().fold(0u128, |value, b| (value << 5) | digit(b));
+        Self::of_value(value.wrapping_add(u128::from(steps)))
+    }
+
+    fn of_value(value: u128) -> Self {
         let digit = |i: u32| char::from(ALPHABET[(value >> (5 * (25 - i)) & 31) as usize]);
         Self((0..26).map(digit).collect())
     }
@@ -114,6 +124,16 @@ mod tests {
         {
             assert_eq!(SessionId::parse(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn the_next_one_is_known_beforehand() {
+        let id = SessionId::parse("01HF7YAT00000000000000000Z").unwrap();
+        assert_eq!(id.after(0), id);
+        assert_eq!(id.after(1).as_str(), "01HF7YAT000000000000000010");
+        assert_eq!(id.after(33).as_str(), "01HF7YAT000000000000000020");
+        let last = SessionId::from_parts((1 << 48) - 1, u128::MAX);
+        assert!(SessionId::parse(last.after(1).as_str()).is_some());
     }
 
     #[test]

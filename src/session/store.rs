@@ -56,7 +56,11 @@ impl Store {
 
     /// Makes the directory of a new session.
     pub fn create(&self) -> Result<NewSession> {
-        let id = SessionId::new();
+        self.create_as(SessionId::new())
+    }
+
+    /// The same for an id that nobody else has.
+    pub fn create_as(&self, id: SessionId) -> Result<NewSession> {
         let dir = self.root.join(id.as_str());
         let make = |dir: &Path, recursive: bool| DirBuilder::new().recursive(recursive).mode(0o700).create(dir);
         let made = match make(&dir, false) {
@@ -119,9 +123,8 @@ impl NewSession {
         Ok(Self { id, dir, lock: Some(lock) })
     }
 
-    /// The same under a new id.
-    pub fn renamed(mut self) -> std::io::Result<Self> {
-        let id = SessionId::new();
+    /// The same under another id.
+    pub fn renamed(mut self, id: SessionId) -> std::io::Result<Self> {
         let dir = self.dir.with_file_name(id.as_str());
         fs::rename(&self.dir, &dir)?;
         (self.id, self.dir) = (id, dir);

@@ -14,8 +14,6 @@ pub struct Arrived {
     pub signal: Signal,
     /// Whether the kernel sent it: a terminal does so to the whole foreground group.
     pub from_terminal: bool,
-    /// The process that sent it.
-    pub sender: i32,
 }
 
 /// Blocks signals and hands them out through a descriptor; dropped, the old mask is back.
@@ -39,8 +37,7 @@ impl Signals {
     pub fn next(&self) -> io::Result<Option<Arrived>> {
         let Some(info) = self.fd.read_signal()? else { return Ok(None) };
         let signal = Signal::try_from(info.ssi_signo as i32)?;
-        let from_terminal = info.ssi_code == libc::SI_KERNEL;
-        Ok(Some(Arrived { signal, from_terminal, sender: info.ssi_pid as i32 }))
+        Ok(Some(Arrived { signal, from_terminal: info.ssi_code == libc::SI_KERNEL }))
     }
 }
 

@@ -208,6 +208,11 @@ impl Desk {
         }
     }
 
+    /// Takes the signals that have come, without heeding them.
+    pub fn forget_signals(&self) {
+        while let Ok(Some(_)) = self.signals.next() {}
+    }
+
     /// Whether output goes to events as well.
     pub fn streams(&self) -> bool {
         self.stream
@@ -301,7 +306,11 @@ impl Desk {
             self.record.reason = Some(Error::io("write", &self.dir, e).message().to_owned());
         }
         self.record.exit = self.record.last_exit();
-        self.record.write(&self.dir)?;
+        if self.record.write(&self.dir).is_err() {
+            // What was reserved for it is needed now.
+            let _ = std::fs::remove_file(self.dir.join(BATCH));
+            self.record.write(&self.dir)?;
+        }
         Ok(self.record)
     }
 
@@ -427,8 +436,9 @@ pub fn create_dir(out: &Path, id: &str, batch: &str, spare: Option<&Path>) -> io
 
 /// Moves it, with its mark and the note of its session; all else in it was about the other run.
 fn take_over(spare: &Path, work: &Path) -> io::Result<()> {
-    std::fs::rename(spare, work)?;
     let [mark, room] = [BATCH, ROOM].map(|path| Path::new(path).file_name().unwrap_or_default());
+    std::fs::metadata(spare.join(mark))?;
+    std::fs::rename(spare, work)?;
     for entry in std::fs::read_dir(work)?.flatten().filter(|entry| entry.file_name() != mark) {
         if entry.path().extension().is_some_and(|end| end == "note") {
             std::fs::rename(entry.path(), work.join(room))?;

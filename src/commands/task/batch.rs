@@ -174,6 +174,7 @@ impl Batch<'_> {
     /// The process of runs: one after the other, for as long as somebody asks.
     fn work(&self, mut asks: File, says: &OwnedFd, parent: Pid) -> i32 {
         die_with(parent);
+        self.options.stopping.let_go();
         let _ = setpgid(None, None);
         // Before the screen is taken away.
         let is_watched = self.is_watched();
@@ -183,9 +184,13 @@ impl Batch<'_> {
         let mut spare = None;
         let mut number = [0; size_of::<usize>()];
         while asks.read_exact(&mut number).is_ok() {
-            let Some(order) = self.orders.get(usize::from_ne_bytes(number)) else { return 125 };
-            if self.one(order, says, is_watched, &mut spare, &ui).is_err() {
+            let done = self.orders.get(usize::from_ne_bytes(number)).map(|order| {
+                let told = self.one(order, says, is_watched, &mut spare, &ui);
+                told.is_ok()
+            });
+            if done != Some(true) {
                 // Nobody listens any more.
+                let _ = spare.map(Spare::clear);
                 return 125;
             }
         }
@@ -289,6 +294,8 @@ impl Batch<'_> {
             if !matches!(arrived.signal, Signal::SIGINT | Signal::SIGTERM | Signal::SIGHUP | Signal::SIGQUIT) {
                 continue;
             }
+            // Before they hear of it, for others may signal them too.
+            self.options.stopping.let_go();
             for run in running {
                 let _ = if done.stopped {
                     kill_process_group(run.worker.pid, Send::KILL)

@@ -1,5 +1,6 @@
 use std::fs;
 
+use super::super::stopping::Stopping;
 use super::*;
 use crate::session::clock::Clock;
 use crate::task::spec;
@@ -15,7 +16,13 @@ fn a_run_without_a_record_that_can_be_read_is_not_forgotten() {
     let ui = Ui::new(&GlobalArgs { quiet: true, verbose: 0, color: ColorChoice::Never, no_input: true });
     let batch = Batch {
         orders: vec![order],
-        options: Options { engine: None, max_log: 1, stream: false, clock: Clock::start(), boss: 0 },
+        options: Options {
+            engine: None,
+            max_log: 1,
+            stream: false,
+            clock: Clock::start(),
+            stopping: Stopping::new().unwrap().into(),
+        },
         jobs: 1,
         fail_fast: false,
         events: None,

@@ -137,6 +137,7 @@ impl Subject {
             None => ui(false),
         };
         let context = Context::at(self.places.clone(), &ui);
+        let context = if here.is_some() { context.staying() } else { context };
         let mut args = self.args(Some(job))?;
         let resumed = job.session.as_ref().map(|id| session(&context, id)).transpose()?;
         if resumed.is_some() {
@@ -158,6 +159,14 @@ impl Subject {
         let ui = ui(false);
         let context = Context::at(self.places.clone(), &ui);
         gather::all(&context, id, asked, &self.frozen.task, run)
+    }
+
+    /// The same in a process that goes on; `None` if it takes such rights.
+    pub fn gather_here(&self, id: &SessionId, asked: &Asked, run: &Path) -> Option<Gathered> {
+        let ui = ui(false);
+        let context = Context::at(self.places.clone(), &ui).staying();
+        let gathered = gather::all(&context, id, asked, &self.frozen.task, run);
+        (!context.has_stayed()).then_some(gathered)
     }
 
     /// The same as a person would have typed it.

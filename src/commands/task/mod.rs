@@ -11,6 +11,7 @@ mod sink;
 mod spare;
 mod stages;
 mod stand;
+mod stopping;
 mod table;
 mod told;
 mod verify;

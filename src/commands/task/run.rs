@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::batch::Batch;
 use super::sink::Sink;
+use super::stopping::Stopping;
 use super::worker::{self, Options, Order};
 use crate::cli::{EngineChoice, MOST_REPEATS, TaskRunArgs};
 use crate::commands::context::Context;
@@ -90,7 +91,7 @@ pub fn run(args: TaskRunArgs, ui: &Ui) -> Result<u8> {
         max_log: plan.max_log,
         stream: args.stream,
         clock,
-        boss: worker::this_process(),
+        stopping: Stopping::new()?.into(),
     };
     let mut orders = Vec::new();
     let mut entries: BTreeMap<usize, Entry> = BTreeMap::new();

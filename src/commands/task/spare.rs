@@ -20,6 +20,9 @@ use crate::session::store::NewSession;
 /// With less room than this on its disk, whoever made something clears it away before anything else is written.
 const ROOM: u64 = 64 << 20;
 
+/// More sessions than any task has, but for one with dozens of scripts.
+const MOST: u32 = 64;
+
 /// What there is of a session that has not begun: its record is written before anything runs.
 const OF_SESSION: [&str; 4] = ["lock", "upper", "work", "home"];
 const OF_HOME: [&str; 3] = ["session", "upper", "work"];
@@ -80,10 +83,20 @@ fn has_only(dir: &Path, known: impl Fn(&str) -> bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Has a session that has not begun go on under a new id, with the layer of its home.
-pub fn renew(session: NewSession) -> io::Result<NewSession> {
+/// The id of one of the sessions that a run makes.
+pub fn of_run(run: &str, number: u32) -> Option<SessionId> {
+    Some(SessionId::parse(run)?.after(number)).filter(|_| number < MOST)
+}
+
+/// Those that a run may have made.
+pub fn all_of_run(run: &str) -> impl Iterator<Item = SessionId> {
+    (0..MOST).filter_map(move |number| of_run(run, number))
+}
+
+/// Has a session that has not begun go on under another id, with the layer of its home.
+pub fn renew(session: NewSession, id: SessionId) -> io::Result<NewSession> {
     let home = native::home_layer(session.dir()).filter(|home| !home.starts_with(session.dir()) && home.exists());
-    let session = session.renamed()?;
+    let session = session.renamed(id)?;
     let name = session.dir().file_name().unwrap_or_default();
     if let Some(home) = home
         && fs::rename(&home, home.with_file_name(name)).is_err()
@@ -97,10 +110,12 @@ pub fn renew(session: NewSession) -> io::Result<NewSession> {
 pub fn remove_leftover(dir: &Path) {
     let layers = [Some(dir.to_path_buf()), native::home_layer(dir)].into_iter().flatten();
     let is_empty = |upper: PathBuf| fs::read_dir(upper).map_or(true, |mut entries| entries.next().is_none());
-    let is_unbegun = has_only(dir, |name| OF_SESSION.contains(&name)).is_ok();
-    if is_unbegun
+    if !dir.exists() {
+        // It has another name by now, and its home has not.
+        let _ = native::remove_home_layer(dir);
+    } else if let Ok(Some(_lock)) = Lock::try_take(dir)
+        && has_only(dir, |name| OF_SESSION.contains(&name)).is_ok()
         && layers.map(|layer| layer.join("upper")).all(is_empty)
-        && let Ok(Some(_lock)) = Lock::try_take(dir)
     {
         let _ = remove_unbegun(dir);
     }
@@ -188,7 +203,7 @@ mod tests {
         let spare = over.spare().unwrap();
         assert!(!over.session().join("upper").exists() && !over.session().join("home/upper").exists());
         assert!(!over.session().join("session.json").exists());
-        let next = renew(spare.session).unwrap();
+        let next = renew(spare.session, SessionId::new()).unwrap();
         assert_ne!(next.id(), &over.id);
         assert!(!over.session().exists() && next.dir().join("work/work").exists());
         assert!(Lock::try_take(next.dir()).unwrap().is_none(), "nobody else may take it");

@@ -10,6 +10,7 @@ use super::gather::Gathered;
 use super::inside::Subject;
 use super::job::{Job, argv};
 use super::spare;
+use super::stopping::Stopping;
 use super::told::{Note, Told};
 use super::waiting::{Start, Waited};
 use super::watch::{self, Watch};
@@ -39,8 +40,10 @@ pub struct Stages<'a> {
     pub subject: Subject,
     /// The directory of a session, for the first that it makes.
     pub room: Option<NewSession>,
-    /// Who has it run: only that process may stop it.
-    pub boss: i32,
+    /// How many sessions it has made.
+    pub made: u32,
+    /// Whether all is to stop.
+    pub stopping: &'a Stopping,
 }
 
 /// A command that has run.
@@ -139,11 +142,7 @@ impl Stages<'_> {
 
     fn attended(&mut self, job: &Job, note: &Path) -> Result<Ran, Halt> {
         let stdin = self.stdin()?;
-        let wanted = self.room.take_if(|_| job.session.is_none());
-        // Without it a new one is made.
-        let room = wanted.and_then(|room| spare::renew(room).ok());
-        // It has another name by now.
-        let _ = std::fs::remove_file(self.desk.dir.join(desk::ROOM));
+        let room = if job.session.is_none() { self.make_room() } else { None };
         let disk = self.subject.frozen.task.environment.resources.disk.map(|size| size.0);
         let mut watch = Watch::new(self.context, note, disk);
         let (started, began) = (desk::now(), Instant::now());
@@ -191,6 +190,18 @@ impl Stages<'_> {
             (None, Some(session)) => Ok(Ran { session, code, gathered }),
             (None, None) => Err(Halt::infra("the stage did not say what came of it")),
         }
+    }
+
+    /// The directory of a new session, under an id by which whoever clears up after us finds it without being told. If
+    /// none can be made, whoever needs it says why.
+    fn make_room(&mut self) -> Option<NewSession> {
+        let id = spare::of_run(&self.desk.record.id, self.made)?;
+        self.made += 1;
+        let Some(spare) = self.room.take() else { return self.context.store.create_as(id).ok() };
+        let renewed = spare::renew(spare, id.clone());
+        // It has another name by now, or is gone.
+        let _ = std::fs::remove_file(self.desk.dir.join(desk::ROOM));
+        renewed.ok().or_else(|| self.context.store.create_as(id).ok())
     }
 
     /// Engines end with a code of their own where they could not start a command, and say why. A command may do the same,

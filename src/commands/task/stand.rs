@@ -213,7 +213,7 @@ impl<'a> Stand<'a> {
         told.session = Some(finished.session.record.id.to_string());
         told.code = Some(finished.code);
         told.timed_out = finished.timed_out;
-        (told.interrupted, told.asked_by) = (finished.interrupted, finished.asked_by);
+        told.interrupted = finished.interrupted;
         told.opened = true;
         match finished.failure {
             // That is the task's own: it names what is not there.

@@ -44,8 +44,6 @@ pub struct Told {
     pub timed_out: bool,
     /// Whether it did not end by itself, for that or any other reason.
     pub interrupted: bool,
-    /// The process that wanted that.
-    pub asked_by: Option<i32>,
     /// Whether it got as far as to a sandbox over what the stages before left.
     pub opened: bool,
     /// Where the setup makes what it makes, while it does.

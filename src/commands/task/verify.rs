@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::batch::Batch;
 use super::run::no_runs_in_code;
+use super::stopping::Stopping;
 use super::worker::{Options, Order};
 use crate::cli::{EngineChoice, TaskVerifyArgs};
 use crate::error::{Error, Kind, Result, show};
@@ -52,7 +53,7 @@ pub fn verify(args: TaskVerifyArgs, ui: &Ui) -> Result<u8> {
         max_log: record.max_log,
         stream: false,
         clock: Clock::start(),
-        boss: super::worker::this_process(),
+        stopping: Stopping::new()?.into(),
     };
     let batch =
         Batch { orders: vec![order], options, jobs: 1, fail_fast: false, events: None, places: Places::find()?, ui };

@@ -3,9 +3,10 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::time::Duration;
 
 use super::answer::Answer;
-use super::gather::Gathered;
+use super::gather::{Asked, Gathered};
 use super::job::{Call, Job};
 use super::spare;
 use super::stages::{GRACE, Stages, fork};
@@ -16,6 +17,9 @@ use crate::session::store::NewSession;
 use crate::task::child::End;
 use crate::task::halt::Halt;
 use crate::task::spec::Task;
+
+/// How much later than its runs a batch may learn that all is to stop.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// A stage that has been waited for.
 pub(super) struct Waited {
@@ -78,6 +82,7 @@ impl Stages<'_> {
 
     fn wait_here(&mut self, start: Start<'_>, watch: &mut Watch<'_>) -> Result<Waited, Halt> {
         let Start { job, note, stdin, room } = start;
+        self.stopping.heed(self.desk)?;
         // Several commands of one stage have its time together.
         let left = self.desk.left().unwrap_or(job.timeout);
         let job = &Job { timeout: job.timeout.min(left), ..job.clone() };
@@ -87,33 +92,36 @@ impl Stages<'_> {
         let told = told.unwrap_or_else(|error| Told::failure(&error));
         let end = match refused {
             Some(why) => End::Refused(why),
-            None if told.asked_by == Some(self.boss) && !told.timed_out => return Err(Halt::Stopped),
+            None if told.interrupted && !told.timed_out && self.stopping.within(MOMENT) => return Err(Halt::Stopped),
             None => End::Exit(0),
         };
         let id = told.session.as_deref().and_then(SessionId::parse).filter(|_| !told.interrupted);
         let gathered = match (id, job.asked) {
-            (Some(id), Some(asked)) if self.left_nothing(&id) => {
-                Some(self.subject.gather(&id, &asked, &asked.place(&self.desk.dir)))
-            }
-            (Some(id), Some(asked)) => match self.gather(&id, asked) {
-                Err(Halt::Stopped) => return Err(Halt::Stopped),
-                // What came of the command counts all the same.
-                gathered => gathered.ok(),
-            },
+            (Some(id), Some(asked)) => self.gather_quickly(&id, asked)?,
             _ => None,
         };
         Ok(Waited { end, told: Ok(told), gathered })
     }
 
-    /// Whether there is nothing to see of a session, so that nobody needs more rights for that, or much time.
+    /// Looks at a session, here if that is nothing.
+    fn gather_quickly(&mut self, id: &SessionId, asked: Asked) -> Result<Option<Gathered>, Halt> {
+        let here = || self.subject.gather_here(id, &asked, &asked.place(&self.desk.dir));
+        if let Some(gathered) = self.left_nothing(id).then(here).flatten() {
+            return Ok(Some(gathered));
+        }
+        match self.gather(id, asked) {
+            Err(Halt::Stopped) => Err(Halt::Stopped),
+            // What came of the command counts all the same.
+            gathered => Ok(gathered.ok()),
+        }
+    }
+
+    /// Whether there is nothing to see of a session, so that it takes no time.
     fn left_nothing(&self, id: &SessionId) -> bool {
         let Task { artifacts, expect, .. } = &self.subject.frozen.task;
         let wants_nothing = artifacts.is_empty() && expect.files.is_empty() && expect.tests.is_none();
         let is_empty = |dir: &Path| fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
         let dir = self.context.store.dir(id);
-        wants_nothing
-            && is_empty(&dir.join("upper"))
-            && !dir.join("mounts").exists()
-            && fs::read_dir(&self.subject.root).is_ok()
+        wants_nothing && is_empty(&dir.join("upper")) && !dir.join("mounts").exists()
     }
 }

@@ -1,8 +1,10 @@
 //! One run of one task, from its first stage to its record. It has a process of its own.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use serde_json::json;
 
@@ -11,6 +13,7 @@ use super::inside::Subject;
 use super::job::Job;
 use super::spare::{self, Spare};
 use super::stages::{COLLECTING, Stages};
+use super::stopping::Stopping;
 use crate::cli::EngineChoice;
 use crate::commands::context::Context;
 use crate::error::{Error, Result};
@@ -49,7 +52,7 @@ pub struct Order {
 }
 
 /// How all of them are run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// `--engine`
     pub engine: Option<EngineChoice>,
@@ -59,13 +62,8 @@ pub struct Options {
     pub stream: bool,
     /// What is older than this is the code of tasks that take it as it is.
     pub clock: Clock,
-    /// The process that may stop them.
-    pub boss: i32,
-}
-
-/// This process, as the one that may stop runs.
-pub fn this_process() -> i32 {
-    rustix::process::getpid().as_raw_pid()
+    /// Whether they are to stop.
+    pub stopping: Rc<Stopping>,
 }
 
 /// How a run ended, for whoever started it.
@@ -90,9 +88,10 @@ pub fn run(
 ) -> Result<Ended> {
     let context = Context::at(places.clone(), ui);
     let id = SessionId::new().to_string();
-    let (room, work) = spare.take().map(|spare| (spare.session, spare.work)).unzip();
-    let dir = desk::create_dir(&order.out, &id, &order.batch, work.as_deref())
+    let work = spare.as_ref().map(|spare| spare.work.as_path());
+    let dir = desk::create_dir(&order.out, &id, &order.batch, work)
         .map_err(|e| Error::io("create a run in", &order.out, e))?;
+    let room = spare.take().map(|spare| spare.session);
     began(&dir);
     let unwritable = |e| Error::io("write", &dir, e);
     let mut events = Events::create(&dir.join("events.jsonl"), &id, watcher).map_err(unwritable)?;
@@ -100,7 +99,7 @@ pub fn run(
     events.write(None, "run.started", data).map_err(unwritable)?;
     let record = RunRecord::begun(&id, &order.task, order.repeat, &order.batch, options.max_log);
     let desk = Desk::new(dir.clone(), record, events, supervise::watch()?, options.max_log, options.stream);
-    let mut worker = Worker { context: &context, desk, options: *options };
+    let mut worker = Worker { context: &context, desk, options: options.clone() };
     let came = worker.all(order, room);
     let own = worker.desk.session.take().filter(|_| !matches!(came, Err(Halt::Stopped)));
     *spare = own.and_then(|own| Spare::of(&context, &dir, &own));
@@ -131,6 +130,7 @@ struct Worker<'a> {
 impl Worker<'_> {
     /// The stages, in their order. What fails first is what the run ends with.
     fn all(&mut self, order: &Order, room: Option<NewSession>) -> Result<(Outcome, Option<String>), Halt> {
+        self.options.stopping.heed(&self.desk)?;
         let frozen = Frozen::new(&order.task, &order.from, &self.desk.dir)?;
         // Also of code that cannot be had it is known where it should have come from.
         let from = frozen.task.repo.from();
@@ -150,7 +150,8 @@ impl Worker<'_> {
         let (below, env) = (Vec::new(), Default::default());
         let out = order.out.clone();
         let subject = Subject { frozen, root: source.root.clone(), below, env, engine, run, clock, places, out };
-        let mut stages = Stages { context: self.context, desk: &mut self.desk, subject, room, boss: self.options.boss };
+        let (desk, stopping) = (&mut self.desk, &*self.options.stopping);
+        let mut stages = Stages { context: self.context, desk, subject, room, made: 0, stopping };
         stages.compat()?;
         stages.setup()?;
         stages.run_all()
@@ -200,9 +201,10 @@ pub fn clear_away(context: &Context<'_>, run: &Path) -> Result<()> {
 pub fn clear(context: &Context<'_>, run: &Path) -> Result<()> {
     let name = run.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let Some((_, of)) = name.split_once("__") else { return Ok(()) };
-    for note in notes(run) {
-        let id = super::told::Note::read(&note).and_then(|note| SessionId::parse(&note.session));
-        let Some(id) = id else { continue };
+    let told = notes(run).into_iter().filter_map(|note| SessionId::parse(&super::told::Note::read(&note)?.session));
+    // Killed before it could tell, it has made its session all the same.
+    let untold = spare::all_of_run(of).filter(|id| context.store.dir(id).exists());
+    for id in told.chain(untold).collect::<BTreeSet<_>>() {
         let session = match context.store.read(&id) {
             Ok(None) => {
                 spare::remove_leftover(&context.store.dir(&id));

@@ -229,6 +229,8 @@ fn overlay_mount(overlay: &Overlay) -> Result<OwnedFd> {
         fsconfig_set_string(fs.as_fd(), "upperdir", fd_path(&upper).as_path())?;
         fsconfig_set_string(fs.as_fd(), "workdir", fd_path(&work).as_path())?;
         fsconfig_set_flag(fs.as_fd(), "userxattr")?;
+        // Where it is on by default, `work` would be refused as long as anybody holds an older overlay with it.
+        fsconfig_set_string(fs.as_fd(), "index", "off")?;
         if overlay.volatile {
             // Without it, taking the overlay down syncs the whole file system below it.
             fsconfig_set_flag(fs.as_fd(), "volatile")?;

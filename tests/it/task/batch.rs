@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::Tasks;
-use crate::common::{Engine, on, on_every_engine, wait_until};
+use crate::common::{Engine, Running, home_layers, on, on_every_engine, wait_until};
 
 on_every_engine!(
     a_batch_that_is_stopped_goes_on_where_it_was,
@@ -23,6 +25,10 @@ on!(native:
     nothing_that_a_run_did_to_its_directories_reaches_the_next,
     a_session_of_a_task_that_is_stopped_is_a_failure,
     a_batch_that_is_stopped_unwatched_goes_on_where_it_was,
+    a_batch_whose_processes_are_all_asked_to_end_was_stopped,
+    a_signal_for_one_run_says_nothing_about_the_next,
+    no_run_gives_the_next_more_rights,
+    a_run_that_is_killed_at_any_time_is_cleared_away,
     a_second_signal_says_nothing_about_a_task,
     a_terminal_shows_a_table,
     nothing_of_a_table_stays_on_the_screen,
@@ -138,20 +144,14 @@ fn every_repetition_is_gone_on_with(engine: Engine) {
     tasks.nothing_is_left();
 }
 
-/// Processes of a batch, without the one that was started.
-fn workers(of: i32) -> Vec<i32> {
-    let children = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
-    children.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
-}
-
 fn a_run_whose_process_dies_leaves_nothing(engine: Engine) {
     let tasks = Tasks::new(engine);
     tasks.task("dies", &format!("{NONE}run: {{command: 'echo under way; sleep 600'}}\n"));
     let options = ["--events", "-", "--stream"];
     let mut running = tasks.run(&options, &["tasks"]).patiently(Duration::from_secs(120)).spawn();
     running.expect("under way");
-    for worker in workers(running.pid()) {
-        nix::sys::signal::kill(nix::unistd::Pid::from_raw(worker), Signal::SIGKILL).unwrap();
+    for worker in workers(&running) {
+        kill(worker, Signal::SIGKILL).unwrap();
     }
     let output = running.wait().code(1);
     assert!(!output.stderr().contains("warning"), "{output:?}");
@@ -296,6 +296,102 @@ fn a_batch_that_is_stopped_unwatched_goes_on_where_it_was(engine: Engine) {
     tasks.nothing_is_left();
     tasks.sandbox.check_leftovers();
     let _ = tasks.run(&["--resume", "runs"], &[]).output().ok();
+}
+
+/// As a service manager does: whoever hears of it first, none of the runs has come to an end.
+fn a_batch_whose_processes_are_all_asked_to_end_was_stopped(engine: Engine) {
+    for own_first in [true, false] {
+        let tasks = Tasks::new(engine);
+        tasks.task("a", &format!("{NONE}run: {{command: 'exec sleep 600'}}\n"));
+        let batch = tasks.run(&[], &["tasks"]).spawn();
+        runs_a_session(&tasks);
+        let run = workers(&batch)[0];
+        let ask = || kill(run, Signal::SIGTERM).unwrap();
+        if own_first {
+            ask();
+        }
+        batch.signal(Signal::SIGTERM);
+        if !own_first {
+            ask();
+        }
+        let _ = batch.wait().code(130);
+        assert_eq!(tasks.runs().len(), 0);
+        tasks.nothing_is_left();
+    }
+}
+
+/// Whoever stops a session may be too late.
+fn a_signal_for_one_run_says_nothing_about_the_next(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.task("a", &format!("{NONE}run: {{command: 'exec sleep 1'}}\n"));
+    tasks.task("b", &format!("{NONE}run: {{command: 'true'}}\n"));
+    let batch = tasks.run(&["-j", "1"], &["tasks"]).spawn();
+    runs_a_session(&tasks);
+    let run = workers(&batch)[0];
+    // It comes to know of the end of the command and of the signal at the same time.
+    kill(run, Signal::SIGSTOP).unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    kill(run, Signal::SIGTERM).unwrap();
+    kill(run, Signal::SIGCONT).unwrap();
+    let _ = batch.wait();
+    let runs = tasks.runs();
+    let b = runs.iter().find(|run| run.record["task"] == "b").expect("a record");
+    assert_eq!(b.record["outcome"], "passed");
+    tasks.nothing_is_left();
+}
+
+/// What a command closes may take more rights to read. Whoever takes them does nothing else.
+fn no_run_gives_the_next_more_rights(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    let who = "id -u; cat /proc/self/uid_map";
+    for (number, mode) in ["755", "444", "400", "000", "755"].into_iter().enumerate() {
+        tasks.task(&format!("t{number}"), &format!("{NONE}run: {{command: '{who}; chmod {mode} .'}}\n"));
+    }
+    let _ = tasks.run(&["-j", "1"], &["tasks"]).output().ok();
+    let runs = tasks.runs();
+    let said: BTreeSet<_> = runs.iter().map(|run| run.text("logs/run.stdout")).collect();
+    assert_eq!((runs.len(), said.len()), (5, 1), "{said:?}");
+    for run in runs {
+        assert!(run.dir.join("changes.json").exists(), "{}", run.record["task"]);
+    }
+    tasks.nothing_is_left();
+}
+
+/// In the middle of a batch, of which the rest goes on; `--resume` clears up, and runs what has no record.
+fn a_run_that_is_killed_at_any_time_is_cleared_away(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    for number in 10..30 {
+        tasks.task(&format!("t{number}"), &format!("{NONE}run: {{command: 'true'}}\n"));
+    }
+    for round in 0..12 {
+        let out = format!("runs-{round}");
+        let batch = tasks.run(&["-j", "2", "--out", &out], &["tasks"]).spawn();
+        wait_until("a run begins", || workers(&batch).first().copied());
+        // Somewhere between two steps, of which there are hundreds.
+        std::thread::sleep(Duration::from_micros(20_000 + 7_300 * round));
+        for run in workers(&batch) {
+            let _ = kill(run, Signal::SIGKILL);
+        }
+        let _ = batch.wait();
+        let output = tasks.run(&["--resume", &out], &[]).output();
+        assert!(tasks.sandbox.session_ids().is_empty(), "{round}: {output:?}");
+        assert_eq!(homes_of(&tasks), Vec::<PathBuf>::new(), "{round}: {output:?}");
+        tasks.sandbox.check_leftovers();
+    }
+}
+
+/// The layers of homes that belong to sessions of the test, each by what it says.
+fn homes_of(tasks: &Tasks) -> Vec<PathBuf> {
+    let layers = home_layers().into_iter().filter_map(|dir| fs::read_dir(dir).ok()).flatten().flatten();
+    let owners = layers.filter_map(|layer| fs::read_link(layer.path().join("session")).ok());
+    owners.filter(|owner| owner.starts_with(tasks.sandbox.state())).collect()
+}
+
+/// The processes of a batch that do its runs.
+fn workers(batch: &Running) -> Vec<Pid> {
+    let pid = batch.pid();
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap())).collect()
 }
 
 fn runs_a_session(tasks: &Tasks) {

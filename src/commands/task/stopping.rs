@@ -1,0 +1,61 @@
+//! Whether a batch is to stop, or has died. All of its processes can see that: signals do not tell, for anybody may send
+//! those to one of them, and two of a kind count as one.
+
+use std::cell::RefCell;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use crate::error::{Error, Result, reason};
+use crate::task::desk::Desk;
+use crate::task::halt::Halt;
+
+/// A pipe that nothing is ever written to. While somebody wants the runs, its other end is held.
+#[derive(Debug)]
+pub struct Stopping {
+    end: OwnedFd,
+    held: RefCell<Option<OwnedFd>>,
+}
+
+impl Stopping {
+    /// Nothing is to stop yet; this process wants it so.
+    pub fn new() -> Result<Self> {
+        let failed = |e: rustix::io::Errno| Error::new(format!("cannot begin a batch: {}", reason(&e.into())));
+        let (end, held) = pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
+        Ok(Self { end, held: RefCell::new(Some(held)) })
+    }
+
+    /// This process wants nothing any more: all is to stop. One that does the runs never wanted anything.
+    pub fn let_go(&self) {
+        drop(self.held.take());
+    }
+
+    /// Whether it is to stop, or comes to be within that time.
+    pub fn within(&self, time: Duration) -> bool {
+        let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
+        poll(&mut [PollFd::new(&self.end, PollFlags::IN)], Some(&time)) == Ok(1)
+    }
+
+    /// For who begins something: a signal that came before was not meant for that, unless all is to stop.
+    pub fn heed(&self, desk: &Desk) -> Result<(), Halt> {
+        desk.forget_signals();
+        if self.within(Duration::ZERO) { Err(Halt::Stopped) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_to_stop_when_nobody_wants_it() {
+        let stopping = Stopping::new().unwrap();
+        let other = stopping.held.take().unwrap().try_clone().unwrap();
+        stopping.let_go();
+        assert!(!stopping.within(Duration::ZERO));
+        drop(other);
+        assert!(stopping.within(Duration::ZERO) && stopping.within(Duration::ZERO));
+    }
+}
