@@ -47,7 +47,14 @@ impl Stopping {
 
 #[cfg(test)]
 mod tests {
+    use nix::sys::pthread::{pthread_kill, pthread_self};
+    use nix::sys::signal::Signal;
+
     use super::*;
+    use crate::process::supervise;
+    use crate::task::events::Events;
+    use crate::task::record::RunRecord;
+    use crate::task::spec;
 
     #[test]
     fn it_is_to_stop_when_nobody_wants_it() {
@@ -57,5 +64,24 @@ mod tests {
         assert!(!stopping.within(Duration::ZERO));
         drop(other);
         assert!(stopping.within(Duration::ZERO) && stopping.within(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_signal_for_one_run_says_nothing_about_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let task = dir.path().join("t.yaml");
+        std::fs::write(&task, "id: t\nrepo: {path: .}\nrun: {command: x}\n").unwrap();
+        let record = RunRecord::begun("r", &spec::read(&task).unwrap(), 1, "b", 1);
+        let events = Events::create(&dir.path().join("events.jsonl"), "r", None).unwrap();
+        let desk = Desk::new(dir.path().to_path_buf(), record, events, supervise::watch().unwrap(), 1, false);
+        let signals = supervise::watch().unwrap();
+        let ask = || pthread_kill(pthread_self(), Signal::SIGTERM).unwrap();
+        let stopping = Stopping::new().unwrap();
+        ask();
+        assert!(stopping.heed(&desk).is_ok());
+        assert!(signals.next().unwrap().is_none(), "it is forgotten");
+        ask();
+        stopping.let_go();
+        assert!(matches!(stopping.heed(&desk), Err(Halt::Stopped)));
     }
 }

@@ -26,7 +26,6 @@ on!(native:
     a_session_of_a_task_that_is_stopped_is_a_failure,
     a_batch_that_is_stopped_unwatched_goes_on_where_it_was,
     a_batch_whose_processes_are_all_asked_to_end_was_stopped,
-    a_signal_for_one_run_says_nothing_about_the_next,
     no_run_gives_the_next_more_rights,
     a_run_that_is_killed_at_any_time_is_cleared_away,
     a_second_signal_says_nothing_about_a_task,
@@ -318,26 +317,6 @@ fn a_batch_whose_processes_are_all_asked_to_end_was_stopped(engine: Engine) {
         assert_eq!(tasks.runs().len(), 0);
         tasks.nothing_is_left();
     }
-}
-
-/// Whoever stops a session may be too late.
-fn a_signal_for_one_run_says_nothing_about_the_next(engine: Engine) {
-    let tasks = Tasks::new(engine);
-    tasks.task("a", &format!("{NONE}run: {{command: 'exec sleep 1'}}\n"));
-    tasks.task("b", &format!("{NONE}run: {{command: 'true'}}\n"));
-    let batch = tasks.run(&["-j", "1"], &["tasks"]).spawn();
-    runs_a_session(&tasks);
-    let run = workers(&batch)[0];
-    // It comes to know of the end of the command and of the signal at the same time.
-    kill(run, Signal::SIGSTOP).unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
-    kill(run, Signal::SIGTERM).unwrap();
-    kill(run, Signal::SIGCONT).unwrap();
-    let _ = batch.wait();
-    let runs = tasks.runs();
-    let b = runs.iter().find(|run| run.record["task"] == "b").expect("a record");
-    assert_eq!(b.record["outcome"], "passed");
-    tasks.nothing_is_left();
 }
 
 /// What a command closes may take more rights to read. Whoever takes them does nothing else.
