@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -28,6 +28,9 @@ use crate::session::state::Action;
 use crate::session::store::NewSession;
 use crate::session::{Session, SessionId, State};
 use crate::sys::process::{Side, exit_now, fork_into};
+
+/// How long an engine may take to have a detached command running: the ids of a big image on a slow disk take minutes.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Somebody who must know of a session before anything runs in it.
 pub type Created<'a> = &'a dyn Fn(&Session) -> Result<()>;
@@ -316,14 +319,17 @@ impl Launch<'_> {
     /// Waits until another command could enter; false if this one has ended before.
     fn wait_until_ready(&self, sandbox: &dyn Sandbox, container: &str) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        for _ in 0..600 {
+        let (started, mut pause) = (Instant::now(), Duration::from_millis(30));
+        while started.elapsed() < PATIENCE {
             if self.engine.is_ready(container) {
                 return true;
             }
             if waitid(WaitId::Pid(sandbox.pid()), options).is_ok_and(|found| found.is_some()) {
                 return false;
             }
-            std::thread::sleep(Duration::from_millis(30));
+            std::thread::sleep(pause);
+            // One that is busy with a new image is busy for seconds, and better left alone.
+            pause = (pause * 5 / 4).min(Duration::from_secs(1));
         }
         true
     }

@@ -151,7 +151,7 @@ impl<'a> Room<'a> {
         match ready {
             Ok(()) => Ok(room),
             Err(error) => {
-                // The client has ended already: what it left is the engine's to remove.
+                // Where the client has ended already, what it left is the engine's to remove.
                 let record = room.record.clone();
                 room.close();
                 let _ = engine.sweep(&record);

@@ -12,6 +12,7 @@ use super::told::Note;
 use super::worker::notes;
 use crate::commands::context::Context;
 use crate::engine::native;
+use crate::error::{Error, Result, show};
 use crate::layer::remove;
 use crate::session::SessionId;
 use crate::session::lock::Lock;
@@ -106,19 +107,30 @@ pub fn renew(session: NewSession, id: SessionId) -> io::Result<NewSession> {
     Ok(session)
 }
 
-/// Whoever had a session may have been killed before it began, or before the last step of its removal.
-pub fn remove_leftover(dir: &Path) {
-    let layers = [Some(dir.to_path_buf()), native::home_layer(dir)].into_iter().flatten();
-    let is_empty = |upper: PathBuf| fs::read_dir(upper).map_or(true, |mut entries| entries.next().is_none());
+/// Removes a session without a record. Whoever had it may have been killed before it began, or before the last step of
+/// its removal. One of the run's `own` is known by its id; of others only what is empty goes. One that somebody still
+/// holds is an error.
+pub fn remove_leftover(dir: &Path, own: bool) -> Result<()> {
+    let failed = |e: io::Error| Error::io("remove", dir, e);
     if !dir.exists() {
         // It has another name by now, and its home has not.
-        let _ = native::remove_home_layer(dir);
-    } else if let Ok(Some(_lock)) = Lock::try_take(dir)
-        && has_only(dir, |name| OF_SESSION.contains(&name)).is_ok()
-        && layers.map(|layer| layer.join("upper")).all(is_empty)
-    {
-        let _ = remove_unbegun(dir);
+        return native::remove_home_layer(dir).map_err(failed);
     }
+    let Some(_lock) = Lock::try_take(dir)? else {
+        return Err(Error::new(format!("somebody still holds {}", show(dir))));
+    };
+    // It may have come to have one.
+    if dir.join("session.json").exists() || !(own || is_empty(dir)) {
+        return Ok(());
+    }
+    remove_unbegun(dir).map_err(failed)
+}
+
+/// Whether nothing is in a session that has not begun, nor in its home.
+fn is_empty(dir: &Path) -> bool {
+    let layers = [Some(dir.to_path_buf()), native::home_layer(dir)].into_iter().flatten();
+    let has_none = |upper: PathBuf| fs::read_dir(upper).map_or(true, |mut entries| entries.next().is_none());
+    has_only(dir, |name| OF_SESSION.contains(&name)).is_ok() && layers.map(|layer| layer.join("upper")).all(has_none)
 }
 
 fn remove_unbegun(dir: &Path) -> io::Result<()> {
@@ -239,17 +251,23 @@ mod tests {
     #[test]
     fn leftovers_are_sessions_that_have_not_begun() {
         let over = Over::new();
-        remove_leftover(&over.session());
-        assert!(over.session().exists());
-        over.spare().unwrap().session.leave();
+        let remove = |own| remove_leftover(&over.session(), own);
+        remove(true).unwrap();
+        assert!(over.session().exists(), "it has a record");
+        let spare = over.spare().unwrap().session;
+        assert!(remove(true).is_err(), "somebody holds it");
+        spare.leave();
         for layer in ["upper", "home/upper"] {
             fs::create_dir(over.session().join(layer)).unwrap();
             over.write(&format!("{layer}/file"), "x");
-            remove_leftover(&over.session());
+            remove(false).unwrap();
             assert!(over.session().exists(), "something is in {layer}");
             fs::remove_file(over.session().join(layer).join("file")).unwrap();
         }
-        remove_leftover(&over.session());
+        fs::create_dir(over.session().join("links")).unwrap();
+        remove(false).unwrap();
+        assert!(over.session().exists(), "something else is in there");
+        remove(true).unwrap();
         assert!(!over.session().exists());
     }
 }

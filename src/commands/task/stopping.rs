@@ -5,8 +5,10 @@ use std::cell::RefCell;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, getppid};
 
 use crate::error::{Error, Result, reason};
 use crate::task::desk::Desk;
@@ -32,8 +34,12 @@ impl Stopping {
         drop(self.held.take());
     }
 
-    /// Whether it is to stop, or comes to be within that time.
+    /// Whether it is to stop, or comes to be within that time. A batch may be too busy to see that it was asked to.
     pub fn within(&self, time: Duration) -> bool {
+        self.has_ended(Duration::ZERO) || is_asked_to(getppid()) || self.has_ended(time)
+    }
+
+    fn has_ended(&self, time: Duration) -> bool {
         let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
         poll(&mut [PollFd::new(&self.end, PollFlags::IN)], Some(&time)) == Ok(1)
     }
@@ -41,14 +47,26 @@ impl Stopping {
     /// For who begins something: a signal that came before was not meant for that, unless all is to stop.
     pub fn heed(&self, desk: &Desk) -> Result<(), Halt> {
         desk.forget_signals();
-        if self.within(Duration::ZERO) { Err(Halt::Stopped) } else { Ok(()) }
+        if self.has_ended(Duration::ZERO) { Err(Halt::Stopped) } else { Ok(()) }
     }
+}
+
+/// Whether a process has been sent a signal to end that it has not taken yet.
+fn is_asked_to(process: Option<Pid>) -> bool {
+    let Some(process) = process else { return true };
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.as_raw_pid())).unwrap_or_default();
+    let mask = |line: &str| {
+        let set = line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:"))?;
+        u64::from_str_radix(set.trim(), 16).ok()
+    };
+    let wanted =
+        [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM].map(|signal| 1 << (signal as u64 - 1));
+    status.lines().filter_map(mask).any(|pending| wanted.iter().any(|bit| pending & bit != 0))
 }
 
 #[cfg(test)]
 mod tests {
     use nix::sys::pthread::{pthread_kill, pthread_self};
-    use nix::sys::signal::Signal;
 
     use super::*;
     use crate::process::supervise;

@@ -21,6 +21,9 @@ use crate::task::spec::Task;
 /// How much later than its runs a batch may learn that all is to stop.
 const MOMENT: Duration = Duration::from_millis(500);
 
+/// How a command ends that hangup, interrupt, quit or terminate ended.
+const SIGNALLED: [u8; 4] = [129, 130, 131, 143];
+
 /// A stage that has been waited for.
 pub(super) struct Waited {
     /// How the waiting ended.
@@ -75,7 +78,7 @@ impl Stages<'_> {
         let end = self.desk.attend(child, GRACE, None, Some(&mut || watch.look()))?;
         if let Some(dir) = roomed.filter(|_| !note.exists()) {
             // It was cut off before anybody else could know of it.
-            spare::remove_leftover(&dir);
+            let _ = spare::remove_leftover(&dir, true);
         }
         Ok(Waited { end, told: answer.take().ok_or_else(Told::died), gathered: gathered.take() })
     }
@@ -92,7 +95,7 @@ impl Stages<'_> {
         let told = told.unwrap_or_else(|error| Told::failure(&error));
         let end = match refused {
             Some(why) => End::Refused(why),
-            None if told.interrupted && !told.timed_out && self.stopping.within(MOMENT) => return Err(Halt::Stopped),
+            None if !told.timed_out && self.was_stopped(&told) => return Err(Halt::Stopped),
             None => End::Exit(0),
         };
         let id = told.session.as_deref().and_then(SessionId::parse).filter(|_| !told.interrupted);
@@ -101,6 +104,12 @@ impl Stages<'_> {
             _ => None,
         };
         Ok(Waited { end, told: Ok(told), gathered })
+    }
+
+    /// Whether it ended because all is to stop. A signal to everybody may reach the command, the run or the batch first.
+    fn was_stopped(&self, told: &Told) -> bool {
+        let by_signal = told.code.is_some_and(|code| SIGNALLED.contains(&code));
+        (told.interrupted && self.stopping.within(MOMENT)) || (by_signal && self.stopping.within(Duration::ZERO))
     }
 
     /// Looks at a session, here if that is nothing.

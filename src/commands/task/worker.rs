@@ -91,7 +91,11 @@ pub fn run(
     let work = spare.as_ref().map(|spare| spare.work.as_path());
     let dir = desk::create_dir(&order.out, &id, &order.batch, work)
         .map_err(|e| Error::io("create a run in", &order.out, e))?;
-    let room = spare.take().map(|spare| spare.session);
+    let room = spare.take().map(|spare| {
+        // It may have been good for nothing any more.
+        let _ = crate::layer::remove::tree(&spare.work);
+        spare.session
+    });
     began(&dir);
     let unwritable = |e| Error::io("write", &dir, e);
     let mut events = Events::create(&dir.join("events.jsonl"), &id, watcher).map_err(unwritable)?;
@@ -203,11 +207,11 @@ pub fn clear(context: &Context<'_>, run: &Path) -> Result<()> {
     let Some((_, of)) = name.split_once("__") else { return Ok(()) };
     let told = notes(run).into_iter().filter_map(|note| SessionId::parse(&super::told::Note::read(&note)?.session));
     // Killed before it could tell, it has made its session all the same.
-    let untold = spare::all_of_run(of).filter(|id| context.store.dir(id).exists());
-    for id in told.chain(untold).collect::<BTreeSet<_>>() {
+    let own: BTreeSet<_> = spare::all_of_run(of).filter(|id| context.store.dir(id).exists()).collect();
+    for id in told.chain(own.iter().cloned()).collect::<BTreeSet<_>>() {
         let session = match context.store.read(&id) {
             Ok(None) => {
-                spare::remove_leftover(&context.store.dir(&id));
+                spare::remove_leftover(&context.store.dir(&id), own.contains(&id))?;
                 None
             }
             session => session.ok().flatten(),

@@ -40,8 +40,21 @@ const SWITCHES: &[&str] = &[
     "--use-api-socket",
 ];
 /// Whoever runs the container decides these.
-const OURS: &[&str] =
-    &["--name", "--rm", "--detach", "-d", "--interactive", "-i", "--tty", "-t", "--quiet", "-q", "--sig-proxy"];
+const OURS: &[&str] = &[
+    "--name",
+    "--rm",
+    "--attach",
+    "-a",
+    "--detach",
+    "-d",
+    "--interactive",
+    "-i",
+    "--tty",
+    "-t",
+    "--quiet",
+    "-q",
+    "--sig-proxy",
+];
 
 /// Decides about all of them. Variables go to `env`. Returns whether `--init` is among them.
 pub(super) fn decide(

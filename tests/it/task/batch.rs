@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::Tasks;
-use crate::common::{Engine, Running, home_layers, on, on_every_engine, wait_until};
+use crate::common::{Engine, Process, Running, home_layers, on, on_every_engine, wait_until};
 
 on_every_engine!(
     a_batch_that_is_stopped_goes_on_where_it_was,
@@ -28,6 +28,7 @@ on!(native:
     a_batch_whose_processes_are_all_asked_to_end_was_stopped,
     no_run_gives_the_next_more_rights,
     a_run_that_is_killed_at_any_time_is_cleared_away,
+    a_run_that_is_killed_in_its_setup_is_cleared_away,
     a_second_signal_says_nothing_about_a_task,
     a_terminal_shows_a_table,
     nothing_of_a_table_stays_on_the_screen,
@@ -317,6 +318,19 @@ fn a_batch_whose_processes_are_all_asked_to_end_was_stopped(engine: Engine) {
         assert_eq!(tasks.runs().len(), 0);
         tasks.nothing_is_left();
     }
+    // A batch that is busy learns of it last.
+    let tasks = Tasks::new(engine);
+    tasks.task("a", &format!("{NONE}run: {{command: 'exec sleep 600'}}\n"));
+    let batch = tasks.run(&[], &["tasks"]).spawn();
+    runs_a_session(&tasks);
+    batch.signal(Signal::SIGSTOP);
+    batch.signal(Signal::SIGTERM);
+    kill(workers(&batch)[0], Signal::SIGTERM).unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    batch.signal(Signal::SIGCONT);
+    let _ = batch.wait().code(130);
+    assert_eq!(tasks.runs().len(), 0);
+    tasks.nothing_is_left();
 }
 
 /// What a command closes may take more rights to read. Whoever takes them does nothing else.
@@ -357,6 +371,22 @@ fn a_run_that_is_killed_at_any_time_is_cleared_away(engine: Engine) {
         assert_eq!(homes_of(&tasks), Vec::<PathBuf>::new(), "{round}: {output:?}");
         tasks.sandbox.check_leftovers();
     }
+}
+
+/// What one run left for the next is not in the way of whoever is killed in that.
+fn a_run_that_is_killed_in_its_setup_is_cleared_away(engine: Engine) {
+    let tasks = Tasks::new(engine);
+    tasks.task("a", &format!("{NONE}run: {{command: 'true'}}\n"));
+    let setup = "setup: {commands: ['touch made; sleep 6127'], convention: none}\n";
+    tasks.task("b", &format!("repo: {{path: ../home/api}}\n{setup}run: {{command: 'true'}}\n"));
+    let batch = tasks.run(&["-j", "1"], &["tasks"]).spawn();
+    wait_until("the setup runs", || Process::with("6127").first().map(|_| ()));
+    for run in workers(&batch) {
+        kill(run, Signal::SIGKILL).unwrap();
+    }
+    let output = batch.wait().code(1);
+    assert!(tasks.sandbox.session_ids().is_empty(), "{output:?}");
+    assert_eq!(homes_of(&tasks), Vec::<PathBuf>::new(), "{output:?}");
 }
 
 /// The layers of homes that belong to sessions of the test, each by what it says.
