@@ -302,6 +302,8 @@ impl EmptyImage {
         }
         let output = child.wait_with_output().map_err(|e| failed(crate::error::reason(&e)))?;
         if !output.status.success() {
+            // It may be there all the same: podman stumbles over what others do at the same time, also at its end.
+            let _ = (0..3).any(|_| client.attempt(&["rmi", &name]));
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             let last = said.lines().last().unwrap_or_default().trim_start_matches("Error: ").to_owned();
             return Err(failed(crate::ui::sanitize::text(&last)));

@@ -2,7 +2,7 @@
 
 use cowbox::engine::facts::{Facts, local_endpoint, parse_docker_version, parse_podman_info};
 
-use crate::common::{Cowbox, Engine, Running, Sandbox, on, on_containers};
+use crate::common::{Cowbox, Engine, Running, Sandbox, has_image, on, on_containers};
 use crate::host::Programs;
 
 const LOCAL: &str = "unix:///var/run/docker.sock";
@@ -148,7 +148,10 @@ fn answers_that_are_no_answers_are_refused_and_do_not_panic() {
     assert!(parse_podman_info(version).is_err());
 }
 
-on_containers!(first_starts_at_the_same_time_do_not_disturb_each_other);
+on_containers!(
+    first_starts_at_the_same_time_do_not_disturb_each_other,
+    an_image_that_is_there_though_its_import_failed_is_removed,
+);
 on!(podman: podman_is_the_first_choice, a_shim_called_docker_is_podman);
 on!(docker: docker_is_taken_where_podman_does_not_work);
 on!(native: native_is_taken_where_neither_works, an_image_without_an_engine_for_it_is_an_error,
@@ -275,6 +278,25 @@ fn first_starts_at_the_same_time_do_not_disturb_each_other(engine: Engine) {
         running.wait().prints(format!("{number}\n")).done();
     }
     assert_eq!(sandbox.session_ids().len(), 6);
+}
+
+/// An engine that stumbles at its end is tried once more; what it made by then goes as well.
+fn an_image_that_is_there_though_its_import_failed_is_removed(engine: Engine) {
+    let sandbox = Sandbox::new(engine);
+    let log = sandbox.root().join("imported");
+    let path = std::env::var("PATH").unwrap();
+    let script = format!(
+        "PATH='{path}'\nif [ \"$1\" = import ] && [ ! -e '{log}' ]; then echo \"$3\" > '{log}'; {name} \"$@\"; exit 125; fi\n\
+         exec {name} \"$@\"",
+        log = log.display(),
+        name = engine.name()
+    );
+    let programs = Programs::new(&sandbox).script(engine.name(), &script);
+    let path = format!("{}:{path}", programs.path().to_str().unwrap());
+    sandbox.shell(&[], "true").env("PATH", path).output().done();
+    let imported = std::fs::read_to_string(&log).unwrap();
+    assert!(imported.starts_with("localhost/cowbox-probe:"), "{imported}");
+    assert!(!has_image(engine, imported.trim()), "{imported} is left");
 }
 
 fn tiny() -> String {
