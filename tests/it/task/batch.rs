@@ -380,7 +380,7 @@ fn a_run_that_is_killed_in_its_setup_is_cleared_away(engine: Engine) {
     let setup = "setup: {commands: ['touch made; sleep 6127'], convention: none}\n";
     tasks.task("b", &format!("repo: {{path: ../home/api}}\n{setup}run: {{command: 'true'}}\n"));
     let batch = tasks.run(&["-j", "1"], &["tasks"]).spawn();
-    wait_until("the setup runs", || Process::with("6127").first().map(|_| ()));
+    wait_until("the setup runs", || Process::with("sleep\x006127").first().map(|_| ()));
     for run in workers(&batch) {
         kill(run, Signal::SIGKILL).unwrap();
     }
