@@ -184,11 +184,8 @@ impl Batch<'_> {
         let mut spare = None;
         let mut number = [0; size_of::<usize>()];
         while asks.read_exact(&mut number).is_ok() {
-            let done = self.orders.get(usize::from_ne_bytes(number)).map(|order| {
-                let told = self.one(order, says, is_watched, &mut spare, &ui);
-                told.is_ok()
-            });
-            if done != Some(true) {
+            let order = self.orders.get(usize::from_ne_bytes(number));
+            if order.is_none_or(|order| self.one(order, says, is_watched, &mut spare, &ui).is_err()) {
                 // Nobody listens any more.
                 let _ = spare.map(Spare::clear);
                 return 125;

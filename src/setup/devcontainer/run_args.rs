@@ -198,5 +198,9 @@ mod tests {
         let (found, _) = plan(&["image", "--rm", "-it", "--name", "x", "--", ""], &["image", "rm", "x"]);
         assert_eq!(found.ignored.len(), 7);
         assert_eq!(found.container, ContainerOptions::default());
+        // Without its streams nobody would hear that the container is up.
+        let (found, _) = plan(&["--attach=stdout", "-a", "stdout"], &["attach", "stdout"]);
+        assert_eq!(found.ignored.len(), 2);
+        assert_eq!(found.container, ContainerOptions::default());
     }
 }
